@@ -1,0 +1,182 @@
+/** The contract of a task: the one place for its names, schemas, retry and undo. */
+import * as z from 'zod/mini';
+import { ContractError } from './errors.ts';
+import { assertCommandType, assertEventType, assertWorkflowName } from './names.ts';
+
+type Schema = z.core.$ZodType;
+
+/** Bounded retries, owned by the queue alone. */
+export interface RetryPolicy {
+  /** Tries in one round, 1 to 10. Default 5. */
+  readonly tries: number;
+  /** Upper bound of the first wait, seconds; it doubles with each try. Default 2. */
+  readonly baseSeconds: number;
+  /** Upper bound of any wait, seconds, at most 43,200 (SQS visibility). Default 300. */
+  readonly maxSeconds: number;
+}
+
+export interface TaskContract<I extends Schema = Schema, O extends Schema = Schema> {
+  /** Command type, imperative: `inventory.stock.reserve`. */
+  readonly type: string;
+  /** Version of the schemas, a whole number from 1. */
+  readonly version: number;
+  readonly input: I;
+  readonly output: O;
+  /** Event type told when the task is done, past tense: `inventory.stock.reserved`. Its data is the output. */
+  readonly event: string;
+  /** Output fields that the state machine may see (for Choice). Personal data never belongs here. */
+  readonly expose: readonly string[];
+  readonly retry: RetryPolicy;
+  /** Longest time from entering the step to its outcome, seconds. */
+  readonly timeoutSeconds: number;
+  /** Command type that undoes the task, or why none is needed. */
+  readonly undo: string | { readonly none: string };
+}
+
+export interface TaskDefinition<I extends Schema, O extends Schema> {
+  readonly type: string;
+  readonly version: number;
+  readonly input: I;
+  readonly output: O;
+  readonly event: string;
+  readonly expose?: readonly (keyof z.infer<O> & string)[];
+  readonly retry?: Partial<RetryPolicy>;
+  readonly timeoutSeconds: number;
+  readonly undo: string | { readonly none: string };
+}
+
+const DEFAULT_RETRY: RetryPolicy = { tries: 5, baseSeconds: 2, maxSeconds: 300 };
+/** 10 tries + 15 spare receives = 25 receives of one message at most, see retry.ts. */
+const MAX_TRIES = 10;
+/** SQS: a message can stay invisible for 12 hours. */
+const MAX_VISIBILITY_SECONDS = 43_200;
+/** Step Functions keeps an execution open for a year; a work queue keeps a message for 4 days. */
+const MAX_TIMEOUT_SECONDS = 4 * 86_400;
+
+const whole = (value: number, from: number, until: number): boolean =>
+  Number.isInteger(value) && value >= from && value <= until;
+
+/**
+ * Checks and completes a task's contract.
+ * @example defineTask({ type: 'inventory.stock.reserve', version: 1, input, output, event: 'inventory.stock.reserved', timeoutSeconds: 300, undo: 'inventory.stock.release' })
+ * @throws ContractError naming the field, the value and what is allowed
+ */
+export function defineTask<I extends Schema, O extends Schema>(
+  task: TaskDefinition<I, O>,
+): TaskContract<I, O> {
+  assertCommandType(task.type);
+  assertEventType(task.event);
+  if (typeof task.undo === 'string') assertCommandType(task.undo);
+  const retry = { ...DEFAULT_RETRY, ...task.retry };
+  const check = (ok: boolean, field: string, value: unknown, allowed: string): void => {
+    if (!ok) throw new ContractError(`task ${task.type}: ${field} is ${String(value)}; allowed: ${allowed}`);
+  };
+  check(whole(task.version, 1, 9999), 'version', task.version, 'a whole number from 1');
+  check(
+    whole(retry.tries, 1, MAX_TRIES),
+    'retry.tries',
+    retry.tries,
+    `a whole number from 1 to ${MAX_TRIES}`,
+  );
+  check(
+    whole(retry.maxSeconds, 1, MAX_VISIBILITY_SECONDS),
+    'retry.maxSeconds',
+    retry.maxSeconds,
+    `whole seconds from 1 to ${MAX_VISIBILITY_SECONDS}`,
+  );
+  check(
+    whole(retry.baseSeconds, 1, retry.maxSeconds),
+    'retry.baseSeconds',
+    retry.baseSeconds,
+    'whole seconds from 1 to retry.maxSeconds',
+  );
+  check(
+    whole(task.timeoutSeconds, 1, MAX_TIMEOUT_SECONDS),
+    'timeoutSeconds',
+    task.timeoutSeconds,
+    `whole seconds from 1 to ${MAX_TIMEOUT_SECONDS}`,
+  );
+  return { ...task, expose: task.expose ?? [], retry };
+}
+
+/** URI of a task's schema, as it stands in `dataschema`. */
+export const schemaUri = (type: string, version: number): string => `urn:edow:schema:${type}:${version}`;
+
+export interface WorkflowContract<I extends Schema = Schema> {
+  readonly name: string;
+  readonly input: I;
+  readonly tasks: readonly TaskContract[];
+}
+
+/** Names a workflow, the shape of its input and the tasks that it may run. */
+export function defineWorkflow<I extends Schema>(workflow: WorkflowContract<I>): WorkflowContract<I> {
+  assertWorkflowName(workflow.name);
+  const seen = new Set<string>();
+  for (const { type } of workflow.tasks) {
+    if (seen.has(type)) throw new ContractError(`workflow ${workflow.name}: task ${type} is listed twice`);
+    seen.add(type);
+  }
+  return workflow;
+}
+
+/** One thing that is wrong with a value: where, and why. The value itself is not repeated. */
+export interface Problem {
+  /** JSON Pointer into the value, `` for the whole. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+const escapePointer = (part: PropertyKey): string =>
+  String(part).replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 100);
+
+/** Checks a value against a schema; problems (at most 20) carry a JSON Pointer and never the value. */
+export function checkValue<S extends Schema>(
+  schema: S,
+  value: unknown,
+):
+  | { readonly ok: true; readonly value: z.infer<S> }
+  | { readonly ok: false; readonly problems: readonly Problem[] } {
+  const parsed = z.safeParse(schema, value);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return {
+    ok: false,
+    problems: parsed.error.issues.slice(0, 20).map((issue) => ({
+      pointer: issue.path.map((part) => `/${escapePointer(part)}`).join(''),
+      detail: issue.message.slice(0, 200),
+    })),
+  };
+}
+
+/** What a handler gets beside its input. */
+export interface TaskContext {
+  readonly taskId: string;
+  readonly runId: string;
+  readonly tenant: string;
+  readonly correlationId: string;
+  /** The same for every try of this task: hand it to the downstream. */
+  readonly idempotencyKey: string;
+  /** Tries in this round, from 1. */
+  readonly attempt: number;
+  /** Aborts shortly before the function's deadline. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until the function's deadline. */
+  readonly remainingMs: () => number;
+  readonly log: import('./ports.ts').Log;
+}
+
+/** A contract and the code that fulfils it. Made by {@link handle}. */
+export interface TaskHandler {
+  readonly contract: TaskContract;
+  readonly run: (input: unknown, context: TaskContext) => Promise<unknown>;
+}
+
+/**
+ * Binds a handler to its contract.
+ * @example export const reserve = handle(reserveStock, async (order, ctx) => ({ reservationId: await stock.reserve(order.lines, ctx.idempotencyKey) }))
+ */
+export function handle<I extends Schema, O extends Schema>(
+  contract: TaskContract<I, O>,
+  run: (input: z.infer<I>, context: TaskContext) => Promise<z.infer<O>>,
+): TaskHandler {
+  return { contract, run: run as TaskHandler['run'] };
+}

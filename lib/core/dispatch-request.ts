@@ -1,0 +1,29 @@
+import type { Mapping } from './mapping.ts';
+
+/** What a RunTask state hands to dispatch: built at synth, filled in by Step Functions. */
+export interface DispatchRequest {
+  readonly token: string;
+  readonly runId: string;
+  readonly workflow: string;
+  /** Number of the run's execution, from the execution's input. */
+  readonly execution: number;
+  /** `$$.Execution.RedriveCount`, 0 where the cloud has none. */
+  readonly redrive: number;
+  /** `$$.State.RetryCount`. */
+  readonly entry: number;
+  /** `$$.State.EnteredTime`, ISO 8601. */
+  readonly entered: string;
+  readonly step: string;
+  readonly task: { readonly type: string; readonly version: number; readonly tries: number };
+  readonly timeoutSeconds: number;
+  readonly input: Mapping;
+}
+
+/** Input of every execution: the run's payload stays in the table. */
+export interface ExecutionInput {
+  readonly runId: string;
+  readonly execution: number;
+}
+
+/** Grace between a step's own time-out and that of its state, seconds: the sweeper and late commits come first. */
+export const STEP_GRACE_SECONDS = 30;

@@ -1,0 +1,28 @@
+/** Names of the environment variables that stacks set and composition roots read. The only place that spells them. */
+export const ENV = {
+  stateTable: 'EDOW_STATE_TABLE',
+  viewsTable: 'EDOW_VIEWS_TABLE',
+  payloadBucket: 'EDOW_PAYLOAD_BUCKET',
+  commandsTopic: 'EDOW_COMMANDS_TOPIC_ARN',
+  eventsTopic: 'EDOW_EVENTS_TOPIC_ARN',
+  /** Queue that this worker function reads: to change a message's visibility. */
+  workQueue: 'EDOW_WORK_QUEUE_URL',
+  /** Queue that a stream function sends the keys of a failing record to. */
+  retryQueue: 'EDOW_RETRY_QUEUE_URL',
+  /** JSON: workflow name -> {@link DeployedWorkflow}. */
+  workflows: 'EDOW_WORKFLOWS',
+  /** JSON: role ARN (of the caller's assumed role, or user ARN) -> tenant. Empty object: everybody is `default`. */
+  tenants: 'EDOW_TENANTS',
+  /** JSON: command type -> URL of the work queue, for the sweeper's look at its depth. */
+  workQueues: 'EDOW_WORK_QUEUES',
+  /** What is deployed: a hash of the code, shown with failures. */
+  version: 'EDOW_VERSION',
+  logLevel: 'EDOW_LOG_LEVEL',
+} as const;
+
+/** What trigger, close and sweep know of a deployed workflow. */
+export interface DeployedWorkflow {
+  readonly stateMachineArn: string;
+  /** Hash of the states' definition: a resume of a run with another one is refused. */
+  readonly definition: string;
+}

@@ -1,0 +1,66 @@
+/** The tree of errors. `code` is stable and may be relied on; messages say the wrong value, the allowed one and what to do. */
+
+export class EdowError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** A contract, a workflow or a construct is written wrong: thrown at synth or at load, never at run time. */
+export class ContractError extends EdowError {
+  constructor(message: string) {
+    super('contract', message);
+  }
+}
+
+/** A port could not say whether the call took effect, or refused it for now: try again. */
+export class PortUnavailable extends EdowError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('port_unavailable', message, options);
+  }
+}
+
+/** A payload that a pointer names is missing, elsewhere than it may be, or changed: trying again does not help. */
+export class PayloadGone extends EdowError {
+  constructor(message: string) {
+    super('payload_gone', message);
+  }
+}
+
+// What task authors throw. Everything else that a handler throws is retryable.
+
+export interface TaskErrorOptions extends ErrorOptions {
+  /** This try certainly had no effect: nothing to undo for it. Default false. */
+  readonly noEffect?: boolean;
+}
+
+export class TaskError extends EdowError {
+  readonly noEffect: boolean;
+  constructor(code: string, message: string, options: TaskErrorOptions = {}) {
+    super(code, message, options);
+    this.noEffect = options.noEffect ?? false;
+  }
+}
+
+/** Trying again cannot help: the step fails at once and the message goes to the dead-letter queue. */
+export class PermanentError extends TaskError {
+  /** The task says no on purpose (a declined card): the run ends, it is not held for a fix. Default false. */
+  readonly refused: boolean;
+  constructor(message: string, options: TaskErrorOptions & { readonly refused?: boolean } = {}) {
+    super('permanent', message, options);
+    this.refused = options.refused ?? false;
+  }
+}
+
+/** A downstream asks us to come back later: the wait does not count as a try. */
+export class RetryAfterError extends TaskError {
+  /** Whole or fractional seconds; clamped to what the queue can do. */
+  readonly seconds: number;
+  constructor(message: string, seconds: number, options: TaskErrorOptions = {}) {
+    super('throttled', message, options);
+    this.seconds = seconds;
+  }
+}

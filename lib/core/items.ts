@@ -1,0 +1,167 @@
+/** The items of table `state` (design 3.2). Attribute names are the stored ones. Times are epoch milliseconds, `expiresAt` whole seconds. */
+import type { Key } from './store.ts';
+
+export type TaskStatus = 'ready' | 'claimed' | 'retrying' | 'done' | 'dead' | 'cancelled' | 'surplus';
+
+/** Why a task gave up. `unknown` and `key_parked` come with atMostOnce tasks and ordered pools. */
+export type DeadReason = 'permanent' | 'exhausted' | 'expired' | 'starved' | 'unknown' | 'key_parked';
+
+/** `succeeded` and `failed` are terminal; a `held` run waits for a fix, a replay or a person. */
+export type RunStatus = 'running' | 'held' | 'succeeded' | 'failed';
+
+export type ErrorClass = 'retryable' | 'permanent' | 'throttled' | 'unknown-outcome';
+
+/** A failure as it is kept: bounded and redacted (see failure.ts), never a payload. */
+export interface Failure {
+  readonly class: ErrorClass;
+  readonly name: string;
+  readonly message: string;
+  /** Groups failures with one cause: hash of class, name and the message without its numbers and ids. */
+  readonly fingerprint: string;
+  /** The task refused on purpose (a declined card): the run ends instead of waiting for a fix. */
+  readonly refused?: boolean;
+}
+
+/** One finished try that did not succeed. */
+export interface Attempt {
+  readonly fence: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly class: ErrorClass;
+  readonly name: string;
+  readonly message: string;
+  readonly worker: string;
+}
+
+/** What must be told about a change, stored with the change. `data` absent: the item's own result is the data. */
+export interface Outbox {
+  readonly type: string;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly source: string;
+  readonly tenant: string;
+  readonly correlationid: string;
+  readonly traceparent: string;
+  /** JSON text. */
+  readonly data?: string;
+}
+
+/** A step of one task and the task itself: one item is both (PK `RUN#runId`, SK `STEP#stepKey`). */
+export interface StepItem extends Key {
+  readonly runId: string;
+  readonly stepKey: string;
+  /** Command type, `domain.object.action`. */
+  readonly type: string;
+  readonly token: string;
+  /** Ordered number of the run's execution, see {@link executionOrder}. */
+  readonly execution: number;
+  readonly entry: number;
+  readonly deadline: number;
+  readonly timeoutSeconds: number;
+  readonly firstEntered: number;
+  /** JSON text of the input mapping (references and literals): the command can be built again from it. */
+  readonly input: string;
+  readonly status: TaskStatus;
+  readonly fence: number;
+  /** Tries in this round; a revival or a reset starts a new round. */
+  readonly tries: number;
+  readonly started: number;
+  readonly clean: number;
+  readonly seq: number;
+  readonly owner?: string;
+  readonly leaseUntil?: number;
+  readonly claimedAt?: number;
+  readonly notBefore?: number;
+  /** The execution that the present outcome belongs to: set by claim, death and reset. */
+  readonly outcomeExecution?: number;
+  /** `execution.entry` pairs whose commands a worker has met. */
+  readonly met?: ReadonlySet<string>;
+  /** JSON text of the result, or `resultRef`: a pointer into the payload bucket. */
+  readonly result?: string;
+  readonly resultRef?: string;
+  /** JSON text of the result fields that states may see: what the token is answered with. */
+  readonly exposed?: string;
+  readonly doneAt?: number;
+  readonly reason?: DeadReason;
+  readonly failure?: Failure;
+  readonly deadAt?: number;
+  readonly deadMessageId?: string;
+  /** Deaths over all rounds: a `done` after one may heal a held run. */
+  readonly deaths?: number;
+  /** Highest replay number that revived this task. */
+  readonly replay?: number;
+  readonly attempts?: readonly Attempt[];
+  readonly unaccepted?: boolean;
+  readonly republished?: number;
+  readonly outbox?: Outbox;
+  readonly expiresAt?: number;
+}
+
+export interface RunCause {
+  /** Execution status that led here: FAILED, TIMED_OUT, ABORTED. */
+  readonly execution: string;
+  readonly error?: string;
+  readonly message?: string;
+}
+
+/** PK `RUN#runId`, SK `RUN`. */
+export interface RunItem extends Key {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly definition: string;
+  readonly tenant: string;
+  readonly status: RunStatus;
+  /** Number of the present execution, from 1. */
+  readonly execution: number;
+  readonly input?: string;
+  readonly inputRef?: string;
+  readonly correlationId: string;
+  readonly traceparent: string;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly closedAt?: number;
+  readonly output?: string;
+  readonly outputRef?: string;
+  readonly cause?: RunCause;
+  /** Automatic resumes so far. */
+  readonly resumes: number;
+  readonly seq: number;
+  readonly outbox?: Outbox;
+  /** Sparse index of open runs: both present while the run is open or held. */
+  readonly openShard?: string;
+  readonly checkAt?: number;
+  readonly checks: number;
+  readonly expiresAt?: number;
+}
+
+/** PK `KEY#hash`, SK `KEY`: binds an idempotency key to a run. */
+export interface KeyItem extends Key {
+  readonly runId: string;
+  readonly requestHash: string;
+  readonly expiresAt: number;
+}
+
+export const OPEN_SHARDS = 16;
+
+export const runKey = (runId: string): Key => ({ PK: `RUN#${runId}`, SK: 'RUN' });
+export const stepItemKey = (runId: string, stepKey: string): Key => ({
+  PK: `RUN#${runId}`,
+  SK: `STEP#${stepKey}`,
+});
+export const keyKey = (hash: string): Key => ({ PK: `KEY#${hash}`, SK: 'KEY' });
+
+/** Redrives of one execution from AWS's console are rounds of their own: 10,000 fit between two executions. */
+const REDRIVES_PER_EXECUTION = 10_000;
+
+/** One ordered number for (number of the run's execution, redrive count of that execution). */
+export const executionOrder = (execution: number, redriveCount: number): number =>
+  execution * REDRIVES_PER_EXECUTION + redriveCount;
+
+/** The number of the run's execution in an order made by {@link executionOrder}. */
+export const executionOf = (order: number): number => Math.floor(order / REDRIVES_PER_EXECUTION);
+
+/** The pair as it is noted in `met`. */
+export const pairOf = (execution: number, entry: number): string => `${execution}.${entry}`;
+
+/** `runId/stepKey/index`; index is 0 for a step of one task. */
+export const taskIdOf = (runId: string, stepKey: string, index = 0): string => `${runId}/${stepKey}/${index}`;

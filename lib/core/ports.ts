@@ -1,0 +1,91 @@
+/** What core needs of the world. Each port has an in-memory adapter and one on AWS, held together by one contract suite. */
+import type { Command, Envelope } from './envelope.ts';
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+export interface Ids {
+  /** A ULID, for runs. */
+  runId(): string;
+  /** Random text that no other call returns, for lease owners. */
+  nonce(): string;
+  /** 16 random bytes as 32 lower-case hex digits, for trace ids. */
+  traceId(): string;
+  /** A number from 0 (inclusive) to 1 (exclusive). */
+  random(): number;
+}
+
+/** The topic of commands. */
+export interface Commands {
+  /** Publishes all; returns the ids of those that the topic did not take after the adapter's own bounded retries. */
+  publish(commands: readonly Command[]): Promise<string[]>;
+}
+
+/** The topic of events. */
+export interface Events {
+  /** As {@link Commands.publish}. */
+  publish(events: readonly Envelope[]): Promise<string[]>;
+}
+
+/** `refused`: timed out, does not exist, or was answered before. */
+export type AnswerResult = 'accepted' | 'refused';
+
+/** Task tokens. Both throw {@link PortUnavailable} when throttled or unreachable. */
+export interface Answers {
+  /** @param output JSON text */
+  succeed(token: string, output: string): Promise<AnswerResult>;
+  /** @param error at most 256 characters; @param cause at most 32,768 */
+  fail(token: string, error: string, cause: string): Promise<AnswerResult>;
+}
+
+export type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
+
+export interface ExecutionState {
+  readonly status: ExecutionStatus;
+  /** JSON text. */
+  readonly output?: string;
+  readonly error?: string;
+  readonly cause?: string;
+}
+
+export interface Executions {
+  /** `exists`: an execution with this name is there, whatever its state. `throttled`: nothing was started. */
+  start(stateMachineArn: string, name: string, input: string): Promise<'started' | 'exists' | 'throttled'>;
+  /** undefined: there is no such execution. */
+  describe(stateMachineArn: string, name: string): Promise<ExecutionState | undefined>;
+}
+
+/** Objects in the payload bucket. A pointer is `s3://bucket/key#sha256`. */
+export interface Payloads {
+  /** Stores JSON text under the key; the same key and text again is no error. Returns the pointer. */
+  put(key: string, text: string): Promise<string>;
+  /** Throws {@link PayloadGone} (missing, outside our bucket and prefix, or other content than its hash says). */
+  get(pointer: string): Promise<string>;
+}
+
+/** Messages of a work queue while a worker holds them. */
+export interface Visibility {
+  /** @param seconds whole, 0 to 43,200 */
+  change(receiptHandle: string, seconds: number): Promise<void>;
+}
+
+/** Keys of stream records that failed, for another try outside the stream. */
+export interface RetryQueue {
+  send(key: { readonly PK: string; readonly SK: string }): Promise<void>;
+}
+
+export interface QueueDepth {
+  /** Messages waiting in the work queue of this command type (approximate); undefined: nobody subscribes to it. */
+  waiting(commandType: string): Promise<number | undefined>;
+}
+
+/** Structured log. Fields never hold payloads, tokens or secrets. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+export type LogFields = { readonly [name: string]: string | number | boolean | undefined };
