@@ -61,7 +61,7 @@ export type WriteResult =
 
 /**
  * The conditional-write store behind every item of the system.
- * Throws {@link StoreUnavailable} when the answer is unknown (throttled, timed out, connection lost): the write may
+ * Throws {@link PortUnavailable} when the answer is unknown (throttled, timed out, connection lost): the write may
  * or may not have happened.
  */
 export interface Store {
