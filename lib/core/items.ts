@@ -1,5 +1,5 @@
 /** The items of table `state` (design 3.2). Attribute names are the stored ones. Times are epoch milliseconds, `expiresAt` whole seconds. */
-import type { Key } from './store.ts';
+import type { Item, Key } from './store.ts';
 
 export type TaskStatus = 'ready' | 'claimed' | 'retrying' | 'done' | 'dead' | 'cancelled' | 'surplus';
 
@@ -39,6 +39,7 @@ export interface Outbox {
   /** ISO 8601. */
   readonly time: string;
   readonly source: string;
+  readonly dataschema: string;
   readonly tenant: string;
   readonly correlationid: string;
   readonly traceparent: string;
@@ -113,6 +114,8 @@ export interface RunItem extends Key {
   readonly status: RunStatus;
   /** Number of the present execution, from 1. */
   readonly execution: number;
+  /** Redrives of that execution from AWS's console that this run has met. */
+  readonly redrive: number;
   readonly input?: string;
   readonly inputRef?: string;
   readonly correlationId: string;
@@ -165,3 +168,27 @@ export const pairOf = (execution: number, entry: number): string => `${execution
 
 /** `runId/stepKey/index`; index is 0 for a step of one task. */
 export const taskIdOf = (runId: string, stepKey: string, index = 0): string => `${runId}/${stepKey}/${index}`;
+
+/** Stored items as what they are; the key says which. */
+export const asStep = (item: Item): StepItem => item as unknown as StepItem;
+export const asRun = (item: Item): RunItem => item as unknown as RunItem;
+export const asKeyItem = (item: Item): KeyItem => item as unknown as KeyItem;
+
+/** A run's own item and its steps, from its partition. */
+export function splitPartition(items: readonly Item[]): { run: RunItem | undefined; steps: StepItem[] } {
+  const run = items.find((item) => item.SK === 'RUN');
+  return { run: run && asRun(run), steps: items.filter((item) => item.SK.startsWith('STEP#')).map(asStep) };
+}
+
+/** Execution names: `runId`, then `runId-2`, `runId-3` ... */
+export const executionName = (runId: string, execution: number): string =>
+  execution === 1 ? runId : `${runId}-${execution}`;
+
+const EXECUTION_NAME = /^([0-9A-HJKMNP-TV-Z]{26})(?:-([2-9]|[1-9][0-9]{1,4}))?$/;
+
+/** Reads {@link executionName} back; undefined for an execution that is none of ours. */
+export function parseExecutionName(name: string): { runId: string; execution: number } | undefined {
+  const match = EXECUTION_NAME.exec(name);
+  if (!match?.[1]) return undefined;
+  return { runId: match[1], execution: match[2] === undefined ? 1 : Number(match[2]) };
+}

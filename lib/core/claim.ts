@@ -1,0 +1,132 @@
+/** The right to work on a task: who may take it, and what a refusal means (design 3.4). */
+import type { Command } from './envelope.ts';
+import { pairOf, type StepItem, stepItemKey } from './items.ts';
+import { LEASE_GRACE_MS, visibilitySeconds } from './retry.ts';
+import { addToSet, all, any, copyOf, gone, missing, plus, to, type Update, where } from './store.ts';
+
+/** One delivery of a command to one worker. Times are epoch milliseconds. */
+export interface ClaimRequest {
+  readonly command: Command;
+  readonly messageId: string;
+  /** When SQS took the message: a moved message gets a new time. */
+  readonly sentAt: number;
+  /** Number that our own replay tool gave the copy; 0 for any other copy. */
+  readonly replay: number;
+  /** Random, new for each delivery. */
+  readonly owner: string;
+  readonly now: number;
+  /** The function's own deadline: a lease never ends while its holder may still run. */
+  readonly leaseUntil: number;
+}
+
+const pair = (command: Command): string => pairOf(command.execution, command.entry);
+const key = (command: Command) => stepItemKey(command.runid, command.step);
+
+const taken = (request: ClaimRequest) => ({
+  status: to('claimed'),
+  fence: plus(1),
+  started: plus(1),
+  owner: to(request.owner),
+  leaseUntil: to(request.leaseUntil),
+  claimedAt: to(request.now),
+  notBefore: gone,
+  outcomeExecution: copyOf('execution'),
+  met: addToSet(pair(request.command)),
+});
+
+/** The one conditional write that takes a task. */
+export function claimOf(request: ClaimRequest): Update {
+  return {
+    key: key(request.command),
+    when: all(
+      where('tries', '<', request.command.trylimit),
+      any(
+        where('status', '=', 'ready'),
+        all(
+          where('status', '=', 'retrying'),
+          any(missing('notBefore'), where('notBefore', '<=', request.now)),
+        ),
+        all(where('status', '=', 'claimed'), where('leaseUntil', '<', request.now - LEASE_GRACE_MS)),
+      ),
+    ),
+    changes: { ...taken(request), tries: plus(1) },
+  };
+}
+
+/** Takes a dead task again: a new round of tries, for a copy that {@link verdictOn} found to be a real new chance. */
+export function reviveOf(request: ClaimRequest, dead: StepItem): Update {
+  return {
+    key: key(request.command),
+    when: all(where('status', '=', 'dead'), where('fence', '=', dead.fence), where('seq', '=', dead.seq)),
+    changes: {
+      ...taken(request),
+      tries: to(1),
+      replay: to(Math.max(request.replay, dead.replay ?? 0)),
+      reason: gone,
+      failure: gone,
+    },
+  };
+}
+
+/** Notes that a copy of this (execution, entry) was met: a later copy of the same pair may be a redrive. */
+export function noteMetOf(request: ClaimRequest): Update {
+  return {
+    key: key(request.command),
+    when: where('status', '=', 'dead'),
+    changes: { met: addToSet(pair(request.command)) },
+  };
+}
+
+export type Verdict =
+  /** Finished for good: the message may go. */
+  | { readonly act: 'ack' }
+  /** Come back in so many seconds. */
+  | { readonly act: 'wait'; readonly seconds: number }
+  /** My own claim, whose answer was lost. */
+  | { readonly act: 'mine' }
+  /** Claimable as far as the item says. */
+  | { readonly act: 'claim' }
+  /** The last holder never came back and no try is left. */
+  | { readonly act: 'exhaust' }
+  /** A redrive or a replay of a dead task. */
+  | { readonly act: 'revive' }
+  /** Let SQS move the message to its dead-letter queue; `note`: this pair was not met before. */
+  | { readonly act: 'burn'; readonly note: boolean };
+
+/** A copy of a dead task that somebody sent back on purpose. */
+function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
+  if (dead.reason === 'unknown') return false;
+  if (request.replay > (dead.replay ?? 0)) return true;
+  return (
+    request.messageId !== dead.deadMessageId &&
+    request.sentAt > (dead.deadAt ?? 0) + LEASE_GRACE_MS &&
+    (dead.met?.has(pair(request.command)) ?? false)
+  );
+}
+
+/** What the item says about this delivery. */
+export function verdictOn(item: StepItem | undefined, request: ClaimRequest): Verdict {
+  // No step was ever written for this message (or it has expired): there is nothing to work on.
+  if (item === undefined) return { act: 'burn', note: false };
+  switch (item.status) {
+    case 'done':
+    case 'surplus':
+    case 'cancelled':
+      return { act: 'ack' };
+    case 'claimed': {
+      if (item.owner === request.owner) return { act: 'mine' };
+      const free = (item.leaseUntil ?? 0) + LEASE_GRACE_MS;
+      if (free >= request.now) return { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) };
+      return item.tries < request.command.trylimit ? { act: 'claim' } : { act: 'exhaust' };
+    }
+    case 'retrying':
+    case 'ready': {
+      if (item.tries >= request.command.trylimit) return { act: 'exhaust' };
+      const wait = (item.notBefore ?? 0) - request.now;
+      return wait > 0 ? { act: 'wait', seconds: visibilitySeconds(wait) } : { act: 'claim' };
+    }
+    case 'dead':
+      if (isNewChance(request, item)) return { act: 'revive' };
+      return { act: 'burn', note: !(item.met?.has(pair(request.command)) ?? false) };
+  }
+}

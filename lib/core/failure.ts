@@ -1,0 +1,70 @@
+/** What is kept of an error: class, name, bounded and redacted message, fingerprint. */
+import { createHash } from 'node:crypto';
+import { EdowError, PermanentError, RetryAfterError, TaskError } from './errors.ts';
+import type { ErrorClass, Failure } from './items.ts';
+
+const MAX_MESSAGE = 400;
+const MAX_NAME = 80;
+
+/** What must not be kept: addresses, long numbers (cards, accounts), bearer tokens, AWS keys. */
+const SECRETS: readonly [RegExp, string][] = [
+  [/[\w.+-]+@[\w-]+\.[\w.]+/g, '<address>'],
+  [/\b(?:bearer|basic)\s+[\w+/=.~-]+/gi, '<credential>'],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, '<credential>'],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, '<credential>'],
+  [/\b\d(?:[ -]?\d){11,}\b/g, '<number>'],
+];
+
+/** Bounded, without control characters, and without what looks like an address, an account or a credential. */
+export function redact(text: string, max = MAX_MESSAGE): string {
+  // Cut first: patterns then run over a bounded text.
+  let kept = text.slice(0, max * 4);
+  for (const [pattern, mark] of SECRETS) kept = kept.replace(pattern, mark);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  kept = kept.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+  return kept.length > max ? `${kept.slice(0, max - 1)}…` : kept;
+}
+
+/** Groups failures of one cause: class, name and the message without quoted parts, numbers and ids. */
+export function fingerprint(errorClass: ErrorClass, name: string, message: string): string {
+  const shape = message
+    .replace(/"[^"]*"|'[^']*'/g, '"…"')
+    .replace(/\b[0-9a-f-]{8,}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b/gi, '#')
+    .replace(/\d+/g, '#');
+  return createHash('sha256').update(`${errorClass}\n${name}\n${shape}`).digest('hex').slice(0, 12);
+}
+
+/** A failed try, as core goes on with it. */
+export interface TriedAndFailed {
+  readonly failure: Failure;
+  /** The try certainly had no effect. */
+  readonly noEffect: boolean;
+  /** Seconds that the downstream asked to wait; only for class `throttled`. */
+  readonly retryAfterSeconds: number;
+}
+
+function classOf(error: unknown): ErrorClass {
+  if (error instanceof PermanentError) return 'permanent';
+  if (error instanceof RetryAfterError) return 'throttled';
+  if (error instanceof EdowError && (error.code === 'payload_gone' || error.code === 'contract'))
+    return 'permanent';
+  return 'retryable';
+}
+
+/** Judges whatever was thrown. Anything that we do not know is retryable. */
+export function judge(error: unknown): TriedAndFailed {
+  const errorClass = classOf(error);
+  const name = redact(error instanceof Error ? error.name : 'NotAnError', MAX_NAME) || 'Error';
+  const message = redact(error instanceof Error ? error.message : `a ${typeof error} was thrown`);
+  return {
+    failure: {
+      class: errorClass,
+      name,
+      message,
+      fingerprint: fingerprint(errorClass, name, message),
+      ...(error instanceof PermanentError && error.refused ? { refused: true } : {}),
+    },
+    noEffect: error instanceof TaskError && error.noEffect,
+    retryAfterSeconds: error instanceof RetryAfterError ? error.seconds : 0,
+  };
+}

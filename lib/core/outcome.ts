@@ -1,0 +1,211 @@
+/** How a try ends: the writes that only the holder of the claim may do (design 3.5, 3.6). */
+import type { TaskContract } from './contract.ts';
+import { schemaUri } from './contract.ts';
+import type { Command } from './envelope.ts';
+import { sourceOf } from './envelope.ts';
+import type { TriedAndFailed } from './failure.ts';
+import {
+  type Attempt,
+  type DeadReason,
+  type Failure,
+  type Outbox,
+  type StepItem,
+  stepItemKey,
+} from './items.ts';
+import { LEASE_GRACE_MS } from './retry.ts';
+import { all, any, type Condition, copyOf, gone, plus, to, toOrGone, type Update, where } from './store.ts';
+
+/** Event type told when any task gives up. */
+export const TASK_FAILED = 'edow.task.failed';
+
+/** Attempts kept on an item: the newest. A round has at most 10 tries. */
+const ATTEMPTS_KEPT = 20;
+
+const mine = (item: StepItem): Condition =>
+  all(
+    where('status', '=', 'claimed'),
+    where('fence', '=', item.fence),
+    where('owner', '=', item.owner ?? ''),
+  );
+
+const keyOf = (item: StepItem) => stepItemKey(item.runId, item.stepKey);
+
+const outboxOf = (
+  command: Command,
+  type: string,
+  dataschema: string,
+  now: number,
+  data?: object,
+): Outbox => ({
+  type,
+  time: new Date(now).toISOString(),
+  source: sourceOf(command.workflow),
+  dataschema,
+  tenant: command.tenant,
+  correlationid: command.correlationid,
+  traceparent: command.traceparent,
+  ...(data === undefined ? {} : { data: JSON.stringify(data) }),
+});
+
+export interface Result {
+  /** JSON text, or a pointer to it. */
+  readonly text?: string;
+  readonly ref?: string;
+  /** JSON text of the exposed fields; undefined where nothing is exposed. */
+  readonly exposed?: string;
+}
+
+/** The one write that stores result and outbox together. */
+export function commitOf(
+  claimed: StepItem,
+  command: Command,
+  contract: TaskContract,
+  result: Result,
+  now: number,
+): Update {
+  return {
+    key: keyOf(claimed),
+    when: mine(claimed),
+    changes: {
+      status: to('done'),
+      result: toOrGone(result.text),
+      resultRef: toOrGone(result.ref),
+      exposed: toOrGone(result.exposed),
+      doneAt: to(now),
+      seq: plus(1),
+      leaseUntil: gone,
+      outbox: to({ ...outboxOf(command, contract.event, schemaUri(contract.event, contract.version), now) }),
+    },
+  };
+}
+
+/** A commit was refused by an item that it had written itself: its first answer was lost. */
+export const isMyCommit = (claimed: StepItem, found: StepItem | undefined): boolean =>
+  found?.status === 'done' && found.fence === claimed.fence && found.owner === claimed.owner;
+
+function withAttempt(claimed: StepItem, tried: TriedAndFailed, worker: string, now: number): Attempt[] {
+  const attempt: Attempt = {
+    fence: claimed.fence,
+    startedAt: claimed.claimedAt ?? now,
+    endedAt: now,
+    class: tried.failure.class,
+    name: tried.failure.name,
+    message: tried.failure.message,
+    worker,
+  };
+  return [...(claimed.attempts ?? []), attempt].slice(-ATTEMPTS_KEPT);
+}
+
+/** Gives the claim back for another try at `notBefore`. A deferral does not count as a try. */
+export function retryOf(
+  claimed: StepItem,
+  tried: TriedAndFailed,
+  next: { readonly notBefore: number; readonly counted: boolean },
+  worker: string,
+  now: number,
+): Update {
+  return {
+    key: keyOf(claimed),
+    when: mine(claimed),
+    changes: {
+      status: to('retrying'),
+      notBefore: to(next.notBefore),
+      attempts: to(withAttempt(claimed, tried, worker, now).map((attempt) => ({ ...attempt }))),
+      owner: gone,
+      leaseUntil: gone,
+      ...(next.counted ? {} : { tries: plus(-1) }),
+      ...(tried.noEffect ? { clean: plus(1) } : {}),
+    },
+  };
+}
+
+const deadChanges = (
+  item: StepItem,
+  command: Command,
+  reason: DeadReason,
+  failure: Failure,
+  messageId: string,
+  now: number,
+) => ({
+  status: to('dead'),
+  reason: to(reason),
+  failure: to({ ...failure }),
+  deadAt: to(now),
+  deadMessageId: to(messageId),
+  deaths: plus(1),
+  seq: plus(1),
+  outcomeExecution: copyOf('execution'),
+  owner: gone,
+  leaseUntil: gone,
+  notBefore: gone,
+  outbox: to({
+    ...outboxOf(command, TASK_FAILED, schemaUri(TASK_FAILED, 1), now, {
+      taskId: command.id,
+      type: command.type,
+      reason,
+      tries: item.tries,
+      error: failure.name,
+      class: failure.class,
+      fingerprint: failure.fingerprint,
+    }),
+  }),
+});
+
+/** The holder gives up: permanent, exhausted or starved. */
+export function giveUpOf(
+  claimed: StepItem,
+  command: Command,
+  reason: DeadReason,
+  tried: TriedAndFailed,
+  messageId: string,
+  worker: string,
+  now: number,
+): Update {
+  return {
+    key: keyOf(claimed),
+    when: mine(claimed),
+    changes: {
+      ...deadChanges(claimed, command, reason, tried.failure, messageId, now),
+      attempts: to(withAttempt(claimed, tried, worker, now).map((attempt) => ({ ...attempt }))),
+      ...(tried.noEffect ? { clean: plus(1) } : {}),
+    },
+  };
+}
+
+/** Nobody holds the task: not begun, between two tries, or its lease is over. */
+const unheld = (now: number): Condition =>
+  any(
+    where('status', '=', 'ready'),
+    where('status', '=', 'retrying'),
+    all(where('status', '=', 'claimed'), where('leaseUntil', '<', now - LEASE_GRACE_MS)),
+  );
+
+/** The last holder never came back and no try is left. */
+export function exhaustOf(item: StepItem, command: Command, messageId: string, now: number): Update {
+  const failure: Failure = {
+    class: 'retryable',
+    name: 'WorkerLost',
+    message: `the worker of try ${item.tries} was lost (crash or time-out) and no try is left`,
+    fingerprint: 'worker-lost',
+  };
+  return {
+    key: keyOf(item),
+    when: all(unheld(now), where('fence', '=', item.fence), where('tries', '>=', command.trylimit)),
+    changes: deadChanges(item, command, 'exhausted', failure, messageId, now),
+  };
+}
+
+/** The step's deadline passed before a try could begin. Conditional on what was just read. */
+export function expireOf(item: StepItem, command: Command, messageId: string, now: number): Update {
+  const failure: Failure = {
+    class: 'retryable',
+    name: 'DeadlinePassed',
+    message: `the step's deadline ${new Date(item.deadline).toISOString()} passed before a try could begin`,
+    fingerprint: 'deadline-passed',
+  };
+  return {
+    key: keyOf(item),
+    when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),
+    changes: deadChanges(item, command, 'expired', failure, messageId, now),
+  };
+}
