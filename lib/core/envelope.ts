@@ -3,7 +3,7 @@
  * Everything that is published is made here and nowhere else.
  */
 import * as z from 'zod/mini';
-import { schemaUri, type TaskContract } from './contract.ts';
+import { schemaUri } from './contract.ts';
 
 export interface Envelope {
   readonly specversion: '1.0';
@@ -44,7 +44,7 @@ export interface CommandParts {
   readonly workflow: string;
   readonly runId: string;
   readonly stepKey: string;
-  readonly contract: Pick<TaskContract, 'type' | 'version' | 'retry'>;
+  readonly contract: { readonly type: string; readonly version: number; readonly tries: number };
   readonly tenant: string;
   readonly correlationId: string;
   readonly traceparent: string;
@@ -77,7 +77,7 @@ export function commandOf(parts: CommandParts): Command {
     execution: parts.execution,
     entry: parts.entry,
     deadline: new Date(parts.deadline).toISOString(),
-    trylimit: parts.contract.retry.tries,
+    trylimit: parts.contract.tries,
   };
 }
 

@@ -28,8 +28,7 @@ function numberBytes(value: number): number {
   return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
 }
 
-const sum = (sizes: Iterable<number>): number =>
-  Iterator.from(sizes).reduce((left, right) => left + right, 0);
+const sum = (sizes: readonly number[]): number => sizes.reduce((left, right) => left + right, 0);
 
 function valueBytes(value: Attribute): number {
   if (typeof value === 'string') return textBytes(value);

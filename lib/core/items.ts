@@ -59,7 +59,12 @@ export interface StepItem extends Key {
   readonly entry: number;
   readonly deadline: number;
   readonly timeoutSeconds: number;
+  /** When the present entry began, and the first one ever. */
+  readonly entered: number;
   readonly firstEntered: number;
+  /** Version of the contract's schemas and tries in a round, as the workflow was deployed. */
+  readonly version: number;
+  readonly tryLimit: number;
   /** JSON text of the input mapping (references and literals): the command can be built again from it. */
   readonly input: string;
   readonly status: TaskStatus;

@@ -110,6 +110,7 @@ function changed(attr: string, change: Change, item: Item | undefined): Attribut
       throw misuse(`cannot add to "${attr}": what is stored is no number`);
     return (before ?? 0) + change.plus;
   }
+  if (change.addToSet.length === 0) return before;
   if (before !== undefined && !(before instanceof Set))
     throw misuse(`cannot add to "${attr}": what is stored is no set`);
   return new Set([...((before as ReadonlySet<string> | undefined) ?? []), ...change.addToSet]);

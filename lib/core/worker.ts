@@ -6,6 +6,7 @@ import { ContractError, PermanentError, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
 import { asRun, asStep, type DeadReason, runKey, type StepItem, stepItemKey } from './items.ts';
 import { commitOf, exhaustOf, expireOf, giveUpOf, isMyCommit, type Result, retryOf } from './outcome.ts';
+import { INLINE_BYTES, keepPayload } from './payload.ts';
 import type { Clock, Ids, Log, Payloads } from './ports.ts';
 import { backoffMs, deferralMs, LEASE_GRACE_MS, maxReceiveCount, visibilitySeconds } from './retry.ts';
 import { all, type Store, to, type Update, type WriteResult, where } from './store.ts';
@@ -44,9 +45,6 @@ export type Disposition = { readonly ack: true } | { readonly ack: false; readon
 const ACK: Disposition = { ack: true };
 const BURN: Disposition = { ack: false, seconds: 0 };
 const again = (seconds: number): Disposition => ({ ack: false, seconds });
-
-/** Results up to this size live on the item; larger ones in the payload bucket (design 3.2). */
-export const INLINE_BYTES = 8 * 1024;
 
 /** A claim and a read may lose a race to one another; more often than this in a row is no race. */
 const CLAIM_ROUNDS = 3;
@@ -259,9 +257,8 @@ export function worker(ports: WorkerPorts) {
       throw new ContractError(
         `the exposed fields of ${command.type} hold more than ${INLINE_BYTES} bytes: expose only what a Choice needs`,
       );
-    if (Buffer.byteLength(text) <= INLINE_BYTES) return { text, ...exposed };
     const key = `${command.tenant}/${command.runid}/${command.step}-${claimed.fence}.json`;
-    return { ref: await payloads.put(key, text), ...exposed };
+    return { ...(await keepPayload(payloads, key, text)), ...exposed };
   }
 
   /** What a failed try means: another try, a deferral, or the end. */

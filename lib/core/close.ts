@@ -1,0 +1,90 @@
+/** The truth of a run at the end of its execution (design 3.8). */
+
+import { redact } from './failure.ts';
+import { asRun, type RunCause, type RunItem, runKey, type StepItem, splitPartition } from './items.ts';
+import { keepPayload } from './payload.ts';
+import type { Clock, ExecutionState, Log, Payloads } from './ports.ts';
+import { endRunOf, holdRunOf, retireStepOf } from './run-changes.ts';
+import type { Store } from './store.ts';
+
+export interface ClosePorts {
+  readonly store: Store;
+  readonly payloads: Payloads;
+  readonly clock: Clock;
+}
+
+export type EndedExecution = ExecutionState & {
+  readonly status: Exclude<ExecutionState['status'], 'RUNNING'>;
+};
+
+/**
+ * What a failed execution means: a task's refusal ends the run; so does a failure with every task done (the
+ * workflow's own Fail state); everything else is held for a fix, a replay or a person.
+ */
+export function verdictOnFailure(
+  status: EndedExecution['status'],
+  steps: readonly StepItem[],
+): 'failed' | 'held' {
+  if (steps.some((step) => step.status === 'dead' && step.failure?.refused)) return 'failed';
+  if (status === 'ABORTED') return 'held';
+  return steps.every((step) => step.status === 'done') ? 'failed' : 'held';
+}
+
+/** Bounded and redacted cause of a failed execution. */
+const causeOf = (ended: EndedExecution): RunCause => ({
+  execution: ended.status,
+  ...(ended.error === undefined ? {} : { error: redact(ended.error, 120) }),
+  ...(ended.cause === undefined ? {} : { message: redact(ended.cause) }),
+});
+
+export function closer(ports: ClosePorts) {
+  const { store, payloads, clock } = ports;
+
+  /** Sets the run by compare-and-set; a run that has moved on is left alone. Returns what the run is now. */
+  async function close(
+    runId: string,
+    execution: number,
+    ended: EndedExecution,
+    log: Log,
+  ): Promise<RunItem | undefined> {
+    const { run, steps } = splitPartition(await store.partition(runKey(runId).PK));
+    if (run === undefined) {
+      log.error('an execution ended whose run is not on record', { run: runId });
+      return undefined;
+    }
+    if (run.execution !== execution || run.status === 'succeeded' || run.status === 'failed') {
+      log.info('run has moved on', { run: runId, status: run.status });
+      // A close that was cut short left steps behind.
+      if (run.closedAt !== undefined) await retire(steps, run.closedAt);
+      return run;
+    }
+    const now = clock.now();
+    const verdict = ended.status === 'SUCCEEDED' ? 'succeeded' : verdictOnFailure(ended.status, steps);
+    if (verdict === 'held') {
+      const held = await store.update(holdRunOf(run, causeOf(ended), now));
+      log.warn('run is held', { run: runId, written: held.written, cause: ended.error });
+      return held.item && asRun(held.item);
+    }
+    const update = endRunOf(run, { status: verdict, ...(await endOf(run, ended)) }, now);
+    const closed = await store.update(update);
+    log.info('run has ended', { run: runId, status: verdict, written: closed.written });
+    const after = closed.item && asRun(closed.item);
+    if (after?.closedAt !== undefined) await retire(steps, after.closedAt);
+    return after;
+  }
+
+  async function endOf(run: RunItem, ended: EndedExecution) {
+    if (ended.status !== 'SUCCEEDED') return { cause: causeOf(ended) };
+    const kept = await keepPayload(payloads, `${run.tenant}/${run.runId}/output.json`, ended.output ?? '{}');
+    return 'text' in kept ? { output: kept.text } : { outputRef: kept.ref };
+  }
+
+  /** Steps expire with their run; what never finished can no longer begin. */
+  async function retire(steps: readonly StepItem[], closedAt: number): Promise<void> {
+    for (const step of steps) await store.update(retireStepOf(step, closedAt));
+  }
+
+  return { close };
+}
+
+export type Closer = ReturnType<typeof closer>;

@@ -1,0 +1,226 @@
+/** Publishes a step's command, or answers its token from memory (design 3.3). May run several times for one entry. */
+import type { DispatchRequest } from './dispatch-request.ts';
+import { type Command, commandOf } from './envelope.ts';
+import {
+  asRun,
+  asStep,
+  executionOf,
+  executionOrder,
+  type RunItem,
+  runKey,
+  type StepItem,
+  splitPartition,
+  stepItemKey,
+  taskIdOf,
+} from './items.ts';
+import { type Mapping, referencesOf, resolveMapping } from './mapping.ts';
+import { payloadOf } from './payload.ts';
+import type { Answers, Clock, Commands, Log, Payloads } from './ports.ts';
+import { redrivenRunOf } from './run-changes.ts';
+import { absent, all, any, gone, ifMissing, type Store, to, type Update, where } from './store.ts';
+
+export interface DispatchPorts {
+  readonly store: Store;
+  readonly commands: Commands;
+  readonly answers: Answers;
+  readonly payloads: Payloads;
+  readonly clock: Clock;
+}
+
+/** Error name that a state sees when a command could not be published. Retried by the state itself. */
+export const DISPATCH_FAILED = 'DispatchFailed';
+/** Error name of an entry that the run has left behind. */
+export const RUN_CLOSED = 'RunClosed';
+
+/** Larger command data travels as a pointer: SNS takes 256 KiB, and each 64 KiB is a request more. */
+const COMMAND_DATA_BYTES = 32 * 1024;
+
+/** Step first: the newest (execution, entry) owns token and deadline. */
+export function enterStepOf(request: DispatchRequest): Update {
+  const execution = executionOrder(request.execution, request.redrive);
+  const entered = Date.parse(request.entered);
+  return {
+    key: stepItemKey(request.runId, request.step),
+    when: any(
+      absent,
+      where('execution', '<', execution),
+      all(where('execution', '=', execution), where('entry', '<=', request.entry)),
+    ),
+    changes: {
+      runId: to(request.runId),
+      stepKey: to(request.step),
+      type: to(request.task.type),
+      version: to(request.task.version),
+      tryLimit: to(request.task.tries),
+      token: to(request.token),
+      execution: to(execution),
+      entry: to(request.entry),
+      deadline: to(entered + request.timeoutSeconds * 1000),
+      timeoutSeconds: to(request.timeoutSeconds),
+      entered: to(entered),
+      firstEntered: ifMissing(entered),
+      input: to(JSON.stringify(request.input)),
+      status: ifMissing('ready'),
+      fence: ifMissing(0),
+      tries: ifMissing(0),
+      started: ifMissing(0),
+      clean: ifMissing(0),
+      seq: ifMissing(0),
+    },
+  };
+}
+
+/** A task that died in an older execution gets a new round of tries in this one. */
+export const resetDeadOf = (step: StepItem): Update => ({
+  key: { PK: step.PK, SK: step.SK },
+  when: all(
+    where('status', '=', 'dead'),
+    where('fence', '=', step.fence),
+    where('seq', '=', step.seq),
+    where('execution', '=', step.execution),
+  ),
+  changes: {
+    status: to('retrying'),
+    tries: to(0),
+    notBefore: gone,
+    outcomeExecution: to(step.execution),
+    reason: gone,
+    failure: gone,
+  },
+});
+
+/** The token's answer for a dead task: error name and cause, without payload. */
+export const failureAnswer = (step: StepItem): { readonly error: string; readonly cause: string } => ({
+  error: step.failure?.refused ? 'TaskRefused' : 'TaskFailed',
+  cause: JSON.stringify({
+    taskId: taskIdOf(step.runId, step.stepKey),
+    type: step.type,
+    reason: step.reason,
+    error: step.failure?.name,
+    message: step.failure?.message,
+    fingerprint: step.failure?.fingerprint,
+  }),
+});
+
+export function dispatcher(ports: DispatchPorts) {
+  const { store, commands, answers, payloads, clock } = ports;
+
+  async function dispatch(request: DispatchRequest, log: Log): Promise<void> {
+    const entered = await store.update(enterStepOf(request));
+    if (!entered.written) {
+      log.info('an older entry of this step was left alone', { step: request.step, entry: request.entry });
+      return;
+    }
+    const step = asStep(entered.item);
+    const refs = referencesOf(request.input);
+    const found = await runAndSteps(
+      request.runId,
+      refs.some(({ $from }) => $from !== 'input'),
+    );
+    const refusal = await whyNot(found.run, step, request);
+    if (refusal !== undefined || found.run === undefined) {
+      log.warn('step of a run that does not go on', { step: request.step, reason: refusal });
+      await answers.fail(request.token, RUN_CLOSED, refusal ?? 'no such run');
+      return;
+    }
+    const current = await answeredOrReset(step, log);
+    if (current === undefined) return;
+    const command = await buildCommand(payloads, found.run, current, found.steps);
+    const left = await commands.publish([command]);
+    if (left.length === 0) return;
+    log.error('command was not published', { step: request.step });
+    await answers.fail(request.token, DISPATCH_FAILED, 'the commands topic did not take the command');
+  }
+
+  /** Strong: close writes RUN first and reads steps second, we write STEP first and read RUN second. */
+  async function runAndSteps(runId: string, withSteps: boolean) {
+    if (withSteps) return splitPartition(await store.partition(runKey(runId).PK));
+    const item = await store.get(runKey(runId));
+    return { run: item && asRun(item), steps: [] as StepItem[] };
+  }
+
+  async function whyNot(
+    run: RunItem | undefined,
+    step: StepItem,
+    request: DispatchRequest,
+  ): Promise<string | undefined> {
+    if (run === undefined) return 'no such run';
+    if (run.status === 'succeeded' || run.status === 'failed') return `the run has ${run.status}`;
+    if (run.execution !== executionOf(step.execution))
+      return `execution ${executionOf(step.execution)} was left for execution ${run.execution}`;
+    if (run.status === 'running') return undefined;
+    // Held, and yet its own execution enters a step: redriven from AWS's console, or about to end.
+    const redriven = await store.update(redrivenRunOf(run, request.redrive, clock.now()));
+    if (redriven.written) return undefined;
+    const now = redriven.item && asRun(redriven.item);
+    const goesOn = now?.status === 'running' && now.execution === run.execution;
+    return goesOn ? undefined : 'the run is held';
+  }
+
+  /** Answers from memory where the task is finished; otherwise the step whose command must be published. */
+  async function answeredOrReset(step: StepItem, log: Log): Promise<StepItem | undefined> {
+    let current = step;
+    if (current.status === 'dead' && (current.outcomeExecution ?? 0) < current.execution) {
+      const reset = await store.update(resetDeadOf(current));
+      if (reset.item === undefined) return undefined;
+      current = asStep(reset.item);
+    }
+    switch (current.status) {
+      case 'done':
+        log.info('step answered from memory', { step: current.stepKey });
+        await answers.succeed(step.token, current.exposed ?? '{}');
+        return undefined;
+      case 'dead': {
+        const { error, cause } = failureAnswer(current);
+        await answers.fail(step.token, error, cause);
+        return undefined;
+      }
+      case 'cancelled':
+      case 'surplus':
+        await answers.fail(step.token, RUN_CLOSED, `the task is ${current.status}`);
+        return undefined;
+      case 'ready':
+      case 'claimed':
+      case 'retrying':
+        return current;
+    }
+  }
+
+  return { dispatch };
+}
+
+/** Builds a step's command from what is stored: the same text whenever it is built for the same entry. */
+export async function buildCommand(
+  payloads: Payloads,
+  run: RunItem,
+  step: StepItem,
+  steps: readonly StepItem[],
+): Promise<Command> {
+  const mapping = JSON.parse(step.input) as Mapping;
+  const wanted = new Set(referencesOf(mapping).map(({ $from }) => $from));
+  const results = new Map<string, unknown>();
+  for (const other of steps)
+    if (wanted.has(other.stepKey) && other.status === 'done')
+      results.set(other.stepKey, await payloadOf(payloads, other.result, other.resultRef));
+  const input = wanted.has('input') ? await payloadOf(payloads, run.input, run.inputRef) : undefined;
+  const data = resolveMapping(mapping, { input, results }) ?? null;
+  const text = JSON.stringify(data);
+  const large = Buffer.byteLength(text) > COMMAND_DATA_BYTES;
+  return commandOf({
+    taskId: taskIdOf(step.runId, step.stepKey),
+    workflow: run.workflow,
+    runId: run.runId,
+    stepKey: step.stepKey,
+    contract: { type: step.type, version: step.version, tries: step.tryLimit },
+    tenant: run.tenant,
+    correlationId: run.correlationId,
+    traceparent: run.traceparent,
+    execution: step.execution,
+    entry: step.entry,
+    enteredAt: step.entered,
+    deadline: step.deadline,
+    ...(large
+      ? { dataref: await payloads.put(`${run.tenant}/${run.runId}/${step.stepKey}-command.json`, text) }
+      : { data }),
+  });
+}

@@ -1,0 +1,22 @@
+/** Where payloads live: on the item while small, else in the bucket. */
+import { PayloadGone } from './errors.ts';
+import type { Payloads } from './ports.ts';
+
+/** Payloads up to this size live on the item; larger ones in the payload bucket (design 3.2). */
+export const INLINE_BYTES = 8 * 1024;
+
+/** A stored payload: JSON text on the item, or behind its pointer. */
+export async function payloadOf(payloads: Payloads, text?: string, ref?: string): Promise<unknown> {
+  if (text !== undefined) return JSON.parse(text);
+  if (ref !== undefined) return JSON.parse(await payloads.get(ref));
+  throw new PayloadGone('the item holds neither a payload nor a pointer to one');
+}
+
+/** Stores JSON text on the item where it is small, in the bucket where it is not. */
+export async function keepPayload(
+  payloads: Payloads,
+  key: string,
+  text: string,
+): Promise<{ readonly text: string } | { readonly ref: string }> {
+  return Buffer.byteLength(text) <= INLINE_BYTES ? { text } : { ref: await payloads.put(key, text) };
+}

@@ -1,0 +1,180 @@
+/** Every change of a run's own item, each a compare-and-set on (status, execution). */
+
+import { schemaUri } from './contract.ts';
+import { sourceOf } from './envelope.ts';
+import { type Outbox, type RunCause, type RunItem, type RunStatus, runKey, type StepItem } from './items.ts';
+import type { Attribute, Change, Update } from './store.ts';
+import { all, any, gone, missing, oneOf, plus, to, toOrGone, where } from './store.ts';
+
+/** Events of a run's life. Their data is {@link RunEventData}. */
+export const RUN_EVENTS = {
+  started: 'edow.run.started',
+  resumed: 'edow.run.resumed',
+  held: 'edow.run.held',
+  succeeded: 'edow.run.succeeded',
+  failed: 'edow.run.failed',
+} as const;
+
+/** The state that readers of a run's events need. Times are epoch milliseconds. */
+export interface RunEventData {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly status: RunStatus;
+  readonly execution: number;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly error?: string;
+}
+
+export function runOutbox(run: RunItem, type: string, changed: Partial<RunItem>, now: number): Outbox {
+  const data: RunEventData = {
+    runId: run.runId,
+    workflow: run.workflow,
+    status: changed.status ?? run.status,
+    execution: changed.execution ?? run.execution,
+    startedAt: run.startedAt,
+    updatedAt: now,
+    ...(changed.cause?.error === undefined ? {} : { error: changed.cause.error }),
+  };
+  return {
+    type,
+    time: new Date(now).toISOString(),
+    source: sourceOf(run.workflow),
+    dataschema: schemaUri(type, 1),
+    tenant: run.tenant,
+    correlationid: run.correlationId,
+    traceparent: run.traceparent,
+    data: JSON.stringify(data),
+  };
+}
+
+/** Two minutes after it was started or resumed, a run is looked at for the first time. */
+export const FIRST_CHECK_MS = 120_000;
+const LAST_CHECK_MS = 3_600_000;
+/** 2, 4, 8 ... 60 minutes after the last look. */
+export const nextCheckMs = (checks: number): number =>
+  Math.min(LAST_CHECK_MS, FIRST_CHECK_MS * 2 ** Math.min(checks, 10));
+
+/** 90 days after its close all items of a run expire together. */
+export const RETENTION_MS = 90 * 86_400_000;
+/** TTL is whole seconds. */
+export const expiryOf = (closedAt: number): number => Math.floor((closedAt + RETENTION_MS) / 1000);
+
+const open = (execution: number) =>
+  all(oneOf('status', ['running', 'held']), where('execution', '=', execution));
+
+/** A record as an attribute map. */
+const attributes = (value: Outbox | RunCause): { readonly [name: string]: Attribute | undefined } => ({
+  ...value,
+});
+
+/** A run ends: `succeeded` or `failed`. It leaves the index of open runs. */
+export function endRunOf(
+  run: RunItem,
+  end: {
+    readonly status: 'succeeded' | 'failed';
+    readonly output?: string;
+    readonly outputRef?: string;
+    readonly cause?: RunCause;
+  },
+  now: number,
+): Update {
+  return {
+    key: runKey(run.runId),
+    when: open(run.execution),
+    changes: {
+      status: to(end.status),
+      output: toOrGone(end.output),
+      outputRef: toOrGone(end.outputRef),
+      cause: toOrGone(end.cause && attributes(end.cause)),
+      updatedAt: to(now),
+      closedAt: to(now),
+      expiresAt: to(expiryOf(now)),
+      openShard: gone,
+      checkAt: gone,
+      seq: plus(1),
+      outbox: to(attributes(runOutbox(run, RUN_EVENTS[end.status], end, now))),
+    },
+  };
+}
+
+/** A failed execution leaves its run waiting for a fix, a replay or a person. */
+export function holdRunOf(run: RunItem, cause: RunCause, now: number): Update {
+  return {
+    key: runKey(run.runId),
+    when: all(
+      where('status', '=', 'running'),
+      where('execution', '=', run.execution),
+      where('redrive', '=', run.redrive),
+    ),
+    changes: {
+      status: to('held'),
+      cause: to(attributes(cause)),
+      updatedAt: to(now),
+      checkAt: to(now + FIRST_CHECK_MS),
+      checks: to(0),
+      seq: plus(1),
+      outbox: to(attributes(runOutbox(run, RUN_EVENTS.held, { status: 'held', cause }, now))),
+    },
+  };
+}
+
+/** A held run goes on in a new execution. */
+export function resumeRunOf(run: RunItem, automatic: boolean, now: number): Update {
+  const changed = { status: 'running', execution: run.execution + 1 } as const;
+  return {
+    key: runKey(run.runId),
+    when: all(where('status', '=', 'held'), where('execution', '=', run.execution)),
+    changes: {
+      ...running(run, changed, now),
+      execution: to(changed.execution),
+      redrive: to(0),
+      ...(automatic ? { resumes: plus(1) } : {}),
+    },
+  };
+}
+
+/** The held run's own execution was redriven from AWS's console: it runs again under the same number. */
+export function redrivenRunOf(run: RunItem, redrive: number, now: number): Update {
+  return {
+    key: runKey(run.runId),
+    when: all(
+      where('status', '=', 'held'),
+      where('execution', '=', run.execution),
+      where('redrive', '<', redrive),
+    ),
+    changes: { ...running(run, { status: 'running' }, now), redrive: to(redrive) },
+  };
+}
+
+const running = (run: RunItem, changed: Partial<RunItem>, now: number): Record<string, Change> => ({
+  status: to('running'),
+  cause: gone,
+  updatedAt: to(now),
+  checkAt: to(now + FIRST_CHECK_MS),
+  checks: to(0),
+  seq: plus(1),
+  outbox: to(attributes(runOutbox(run, RUN_EVENTS.resumed, changed, now))),
+});
+
+/** The sweeper looked: the next look is later. */
+export function checkedRunOf(run: RunItem, now: number): Update {
+  return {
+    key: runKey(run.runId),
+    when: all(where('status', '=', run.status), where('execution', '=', run.execution)),
+    changes: { checkAt: to(now + nextCheckMs(run.checks + 1)), checks: plus(1) },
+  };
+}
+
+/** At the end of a run its steps expire with it, and what never finished can no longer begin. */
+export function retireStepOf(step: StepItem, closedAt: number): Update {
+  const kept = step.status === 'done' || step.status === 'surplus' || step.status === 'cancelled';
+  return {
+    key: { PK: step.PK, SK: step.SK },
+    when: all(
+      where('status', '=', step.status),
+      any(missing('expiresAt'), where('expiresAt', '<', expiryOf(closedAt))),
+    ),
+    changes: { expiresAt: to(expiryOf(closedAt)), ...(kept ? {} : { status: to('cancelled'), owner: gone }) },
+  };
+}

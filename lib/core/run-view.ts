@@ -1,0 +1,119 @@
+/** How a run is shown: to callers of the API, and in the command line. Times are ISO 8601. */
+import { type RunItem, type StepItem, taskIdOf } from './items.ts';
+import { payloadOf } from './payload.ts';
+import type { Payloads } from './ports.ts';
+
+export interface AttemptView {
+  readonly number: number;
+  readonly outcome: 'failed' | 'lost';
+  readonly class?: string;
+  readonly error?: string;
+  readonly message?: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  readonly worker?: string;
+}
+
+export interface StepView {
+  readonly step: string;
+  readonly taskId: string;
+  readonly type: string;
+  readonly status: string;
+  /** Tries ever begun. */
+  readonly started: number;
+  readonly enteredAt: string;
+  readonly deadline: string;
+  readonly endedAt?: string;
+  readonly reason?: string;
+  readonly failure?: { readonly error: string; readonly message: string; readonly fingerprint: string };
+  readonly attempts: readonly AttemptView[];
+  /** The task's result, once it is done. */
+  readonly result?: unknown;
+}
+
+export interface RunView {
+  readonly id: string;
+  readonly workflow: string;
+  readonly status: string;
+  readonly execution: number;
+  readonly correlationId: string;
+  readonly startedAt: string;
+  readonly updatedAt: string;
+  readonly closedAt?: string;
+  readonly cause?: { readonly execution: string; readonly error?: string; readonly message?: string };
+  readonly steps: readonly StepView[];
+  readonly output?: unknown;
+}
+
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** Failed tries as they were recorded; a fence without a record belongs to a worker that never came back. */
+function attemptsOf(step: StepItem): AttemptView[] {
+  const recorded = new Map((step.attempts ?? []).map((attempt) => [attempt.fence, attempt]));
+  const ended = step.status === 'done' || step.status === 'claimed' ? step.fence - 1 : step.fence;
+  return Array.from({ length: ended }, (_, index): AttemptView => {
+    const attempt = recorded.get(index + 1);
+    if (attempt === undefined) return { number: index + 1, outcome: 'lost' };
+    const { class: errorClass, name, message, startedAt, endedAt, worker } = attempt;
+    return {
+      number: index + 1,
+      outcome: 'failed',
+      class: errorClass,
+      error: name,
+      message,
+      startedAt: iso(startedAt),
+      endedAt: iso(endedAt),
+      worker,
+    };
+  });
+}
+
+async function stepView(payloads: Payloads, step: StepItem): Promise<StepView> {
+  const endedAt = step.doneAt ?? step.deadAt;
+  return {
+    step: step.stepKey,
+    taskId: taskIdOf(step.runId, step.stepKey),
+    type: step.type,
+    status: step.status,
+    started: step.started,
+    enteredAt: iso(step.firstEntered),
+    deadline: iso(step.deadline),
+    ...(endedAt === undefined ? {} : { endedAt: iso(endedAt) }),
+    ...(step.reason === undefined ? {} : { reason: step.reason }),
+    ...(step.failure === undefined
+      ? {}
+      : {
+          failure: {
+            error: step.failure.name,
+            message: step.failure.message,
+            fingerprint: step.failure.fingerprint,
+          },
+        }),
+    attempts: attemptsOf(step),
+    ...(step.status === 'done' ? { result: await payloadOf(payloads, step.result, step.resultRef) } : {}),
+  };
+}
+
+/** The whole run from its partition: what is true now. Steps in the order in which they were first entered. */
+export async function runView(
+  payloads: Payloads,
+  run: RunItem,
+  steps: readonly StepItem[],
+): Promise<RunView> {
+  const ordered = [...steps].sort((a, b) => a.firstEntered - b.firstEntered);
+  const output =
+    run.status === 'succeeded' ? await payloadOf(payloads, run.output, run.outputRef) : undefined;
+  return {
+    id: run.runId,
+    workflow: run.workflow,
+    status: run.status,
+    execution: run.execution,
+    correlationId: run.correlationId,
+    startedAt: iso(run.startedAt),
+    updatedAt: iso(run.updatedAt),
+    ...(run.closedAt === undefined ? {} : { closedAt: iso(run.closedAt) }),
+    ...(run.cause === undefined ? {} : { cause: run.cause }),
+    steps: await Promise.all(ordered.map((step) => stepView(payloads, step))),
+    ...(output === undefined ? {} : { output }),
+  };
+}

@@ -1,0 +1,169 @@
+/** Looks at open runs that are due and mends what fell through (design 3.8): events and streams are best effort. */
+import type { Closer } from './close.ts';
+import { buildCommand, failureAnswer } from './dispatch.ts';
+import type { DeployedWorkflow } from './env-names.ts';
+import { asRun, executionName, OPEN_SHARDS, type RunItem, type StepItem, splitPartition } from './items.ts';
+import type { Answers, Clock, Commands, Executions, Log, Payloads, QueueDepth } from './ports.ts';
+import { definitionChanged, resumeRun, startExecution, whyNotResumed } from './resume.ts';
+import { checkedRunOf } from './run-changes.ts';
+import { all, oneOf, plus, type Store, where } from './store.ts';
+
+export interface SweepPorts {
+  readonly store: Store;
+  readonly executions: Executions;
+  readonly answers: Answers;
+  readonly commands: Commands;
+  readonly payloads: Payloads;
+  readonly queues: QueueDepth;
+  readonly clock: Clock;
+  readonly closer: Closer;
+  readonly workflows: ReadonlyMap<string, DeployedWorkflow>;
+}
+
+/** Runs looked at in one sweep: DescribeExecution stays under 5 a second for a minute. */
+const RUNS_PER_SWEEP = 200;
+/** SNS takes up to 15 minutes to act on a new filter: a task that nobody has met by then is published again. */
+const UNSEEN_MS = 120_000;
+const MAX_REPUBLISHED = 3;
+/** A queue with more waiting than this is slow, not empty: its tasks will be met. */
+const NEAR_EMPTY = 10;
+/** Collect answers within seconds; later than this its answer is taken for lost. */
+const ANSWER_LOST_MS = 60_000;
+
+export interface SweepReport {
+  checked: number;
+  /** Due runs whose look failed: they stay due. */
+  failed: number;
+  held: number;
+  /** Runs past the limit of one sweep. */
+  left: boolean;
+}
+
+export function sweeper(ports: SweepPorts) {
+  const { store, executions, answers, clock } = ports;
+
+  async function sweep(log: Log): Promise<SweepReport> {
+    const report: SweepReport = { checked: 0, failed: 0, held: 0, left: false };
+    for (let shard = 0; shard < OPEN_SHARDS; shard += 1) {
+      const room = RUNS_PER_SWEEP - report.checked - report.failed;
+      const due = await store.openRuns(`OPEN#${shard}`, clock.now(), room + 1);
+      report.left ||= due.length > room;
+      for (const key of due.slice(0, room)) {
+        try {
+          const after = await check(key.PK, log);
+          report.checked += 1;
+          if (after?.status === 'held') report.held += 1;
+        } catch (error) {
+          report.failed += 1;
+          log.error('run could not be checked', {
+            run: key.PK,
+            error: error instanceof Error ? error.name : 'unknown',
+          });
+        }
+      }
+      if (report.left) break;
+    }
+    return report;
+  }
+
+  async function check(pk: string, log: Log): Promise<RunItem | undefined> {
+    const { run, steps } = splitPartition(await store.partition(pk));
+    const deployed = run && ports.workflows.get(run.workflow);
+    if (run === undefined) return undefined;
+    if (deployed === undefined) log.error('open run of a workflow that is not deployed', { run: run.runId });
+    else if (run.status === 'running') await checkRunning(run, steps, deployed, log);
+    else if (run.status === 'held') await checkHeld(run, steps, deployed, log);
+    const touched = await store.update(checkedRunOf(run, clock.now()));
+    return touched.item && asRun(touched.item);
+  }
+
+  async function checkRunning(
+    run: RunItem,
+    steps: readonly StepItem[],
+    deployed: DeployedWorkflow,
+    log: Log,
+  ): Promise<void> {
+    const name = executionName(run.runId, run.execution);
+    const execution = await executions.describe(deployed.stateMachineArn, name);
+    if (execution === undefined) {
+      const outcome = await startExecution(executions, run, deployed);
+      log.warn('accepted run had not been started', { run: run.runId, outcome });
+      return;
+    }
+    if (execution.status !== 'RUNNING') {
+      log.warn('ended run had not been closed', { run: run.runId, status: execution.status });
+      await ports.closer.close(run.runId, run.execution, { ...execution, status: execution.status }, log);
+      return;
+    }
+    for (const step of steps) await checkStep(run, step, steps, log);
+  }
+
+  async function checkStep(
+    run: RunItem,
+    step: StepItem,
+    steps: readonly StepItem[],
+    log: Log,
+  ): Promise<void> {
+    const now = clock.now();
+    const fields = { run: run.runId, step: step.stepKey };
+    if (step.status === 'done' && (step.doneAt ?? 0) + ANSWER_LOST_MS < now) {
+      const answer = await answers.succeed(step.token, step.exposed ?? '{}');
+      if (answer === 'accepted') log.warn('a lost answer was given again', fields);
+    }
+    if (
+      step.status === 'dead' &&
+      step.outcomeExecution === step.execution &&
+      (step.deadAt ?? 0) + ANSWER_LOST_MS < now
+    ) {
+      const { error, cause } = failureAnswer(step);
+      const answer = await answers.fail(step.token, error, cause);
+      if (answer === 'accepted') log.warn('a lost failure was given again', fields);
+    }
+    const unseen = step.status === 'ready' || step.status === 'retrying';
+    const quiet = Math.max(step.entered, step.notBefore ?? 0) + UNSEEN_MS < now && step.deadline > now;
+    if (unseen && quiet) await republish(run, step, steps, log);
+  }
+
+  async function republish(
+    run: RunItem,
+    step: StepItem,
+    steps: readonly StepItem[],
+    log: Log,
+  ): Promise<void> {
+    const waiting = await ports.queues.waiting(step.type);
+    if (waiting === undefined || waiting > NEAR_EMPTY || (step.republished ?? 0) >= MAX_REPUBLISHED) return;
+    const counted = await store.update({
+      key: { PK: step.PK, SK: step.SK },
+      when: all(
+        oneOf('status', ['ready', 'retrying']),
+        where('fence', '=', step.fence),
+        where('execution', '=', step.execution),
+      ),
+      changes: { republished: plus(1) },
+    });
+    if (!counted.written) return;
+    const left = await ports.commands.publish([await buildCommand(ports.payloads, run, step, steps)]);
+    log.warn('a task that nobody had met was published again', {
+      run: run.runId,
+      step: step.stepKey,
+      published: left.length === 0,
+    });
+  }
+
+  async function checkHeld(
+    run: RunItem,
+    steps: readonly StepItem[],
+    deployed: DeployedWorkflow,
+    log: Log,
+  ): Promise<void> {
+    const obstacle = whyNotResumed(run, steps, clock.now()) ?? definitionChanged(run, deployed);
+    if (obstacle !== undefined) {
+      log.info('held run does not go on', { run: run.runId, obstacle });
+      return;
+    }
+    const outcome = await resumeRun(ports, run, deployed, true);
+    log.warn('healed run had not been resumed', { run: run.runId, outcome });
+  }
+
+  return { sweep };
+}
