@@ -1,0 +1,68 @@
+/** One way to call AWS: what the service said is an answer, all else is {@link PortUnavailable}. */
+import { EdowError, PortUnavailable } from '#core/errors.ts';
+
+/** Answers of 400 that mean "not now": the services' own names for throttling, and what ends by itself. */
+const NOT_NOW = new Set([
+  'ExecutionLimitExceeded',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'KMSThrottlingException',
+  'KmsThrottled',
+  'LimitExceededException',
+  'OverLimit',
+  'ProvisionedThroughputExceededException',
+  'RequestExpired',
+  'RequestLimitExceeded',
+  'RequestThrottled',
+  'RequestTimeout',
+  'RequestTimeoutException',
+  'SlowDown',
+  'Throttled',
+  'ThrottledException',
+  'Throttling',
+  'ThrottlingException',
+  'TooManyRequestsException',
+  'TransactionConflictException',
+  'TransactionInProgressException',
+]);
+
+interface ServiceError {
+  readonly name: string;
+  readonly $fault?: 'client' | 'server';
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+const asServiceError = (error: unknown): ServiceError =>
+  error instanceof Error ? (error as ServiceError) : { name: typeof error };
+
+/** The service understood the request and refused it. Everything else leaves open what happened. */
+export function isRefusal(error: unknown): boolean {
+  const { name, $fault, $metadata } = asServiceError(error);
+  const status = $metadata?.httpStatusCode ?? 0;
+  return $fault === 'client' && status !== 429 && status < 500 && !NOT_NOW.has(name);
+}
+
+/**
+ * Makes one call. Answers of the service that the caller knows are turned into results by `known`, which gets the
+ * error and its name and returns undefined for all that it does not know.
+ * @param what port and operation, for the message; neither keys nor payloads
+ * @throws PortUnavailable throttled, timed out, connection lost, server error: the call may or may not have happened
+ * @throws EdowError `port_refused` for any other refusal (no permission, no such table): the message names it, the
+ * service's own text, which may repeat what was sent, is only in `cause`
+ */
+export async function call<T>(
+  what: string,
+  send: () => Promise<T>,
+  known: (name: string, error: unknown) => T | undefined = () => undefined,
+): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    const { name } = asServiceError(error);
+    const answer = known(name, error);
+    if (answer !== undefined) return answer;
+    if (isRefusal(error))
+      throw new EdowError('port_refused', `${what} was refused: ${name}`, { cause: error });
+    throw new PortUnavailable(`${what} is unavailable: ${name}`, { cause: error });
+  }
+}

@@ -1,0 +1,132 @@
+/** The store on a DynamoDB table with the key (PK, SK). */
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import type { Condition, Item, Key, Put, Store, Update, WriteResult } from '#core/store.ts';
+import { assertKeyKept, storedItem } from '#core/store-rules.ts';
+import { OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
+import { toAttributes, toItem } from './attribute-value.ts';
+import { call } from './call.ts';
+import {
+  conditionExpression,
+  type Placeholders,
+  placeholders,
+  updateExpression,
+} from './dynamo-expressions.ts';
+
+type Attributes = Record<string, AttributeValue>;
+
+const keyOf = ({ PK, SK }: Key): Attributes => ({ PK: { S: PK }, SK: { S: SK } });
+
+/** A refused condition is an answer: it carries the item that it was refused for. */
+const refusal = (_name: string, error: unknown): WriteResult | undefined =>
+  error instanceof ConditionalCheckFailedException
+    ? { written: false, item: error.Item && toItem(error.Item) }
+    : undefined;
+
+/** The condition and the placeholders of a write; DynamoDB refuses empty ones. */
+function guard(when: Condition, held: Placeholders) {
+  const text = conditionExpression(when, held);
+  return {
+    ...(text && { ConditionExpression: text, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }),
+    ...(Object.keys(held.names).length > 0 && { ExpressionAttributeNames: held.names }),
+    ...(Object.keys(held.values).length > 0 && { ExpressionAttributeValues: held.values }),
+  };
+}
+
+/** Reads pages until `enough` items are there or none are left. */
+export async function queryAll(
+  client: DynamoDBClient,
+  query: QueryCommandInput,
+  enough = Number.POSITIVE_INFINITY,
+): Promise<Attributes[]> {
+  const found: Attributes[] = [];
+  let from: Attributes | undefined;
+  do {
+    const page = await call('Query', () =>
+      client.send(new QueryCommand({ ...query, ...(from && { ExclusiveStartKey: from }) })),
+    );
+    found.push(...(page.Items ?? []));
+    from = page.LastEvaluatedKey;
+  } while (from && found.length < enough);
+  return found.slice(0, enough);
+}
+
+/**
+ * Each write is one request; none is read before it is written.
+ * @param table name of the table; `openRuns` needs its index `open`
+ */
+export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
+  async get(key: Key): Promise<Item | undefined> {
+    const { Item: found } = await call('GetItem', () =>
+      client.send(new GetItemCommand({ TableName: table, Key: keyOf(key), ConsistentRead: true })),
+    );
+    return found && toItem(found);
+  },
+
+  async update({ key, when, changes }: Update): Promise<WriteResult> {
+    assertKeyKept(key, changes);
+    const held = placeholders();
+    const expression = updateExpression(changes, held);
+    const command = new UpdateItemCommand({
+      TableName: table,
+      Key: keyOf(key),
+      ...(expression && { UpdateExpression: expression }),
+      ...guard(when, held),
+      ReturnValues: 'ALL_NEW',
+    });
+    const write = async (): Promise<WriteResult> => {
+      const { Attributes: now } = await client.send(command);
+      // An update that changes nothing answers without attributes: the item is its key at least.
+      return { written: true, item: now ? toItem(now) : { PK: key.PK, SK: key.SK } };
+    };
+    return call('UpdateItem', write, refusal);
+  },
+
+  async put({ item, when }: Put): Promise<WriteResult> {
+    const command = new PutItemCommand({
+      TableName: table,
+      Item: toAttributes(item),
+      ...guard(when, placeholders()),
+    });
+    const write = async (): Promise<WriteResult> => {
+      await client.send(command);
+      return { written: true, item: storedItem(item) };
+    };
+    return call('PutItem', write, refusal);
+  },
+
+  async partition(pk: string): Promise<Item[]> {
+    const found = await queryAll(client, {
+      TableName: table,
+      KeyConditionExpression: '#pk = :pk',
+      ExpressionAttributeNames: { '#pk': TABLE_KEY.partition },
+      ExpressionAttributeValues: { ':pk': { S: pk } },
+      ConsistentRead: true,
+    });
+    return found.map(toItem);
+  },
+
+  async openRuns(shard: string, until: number, limit: number): Promise<Key[]> {
+    const found = await queryAll(
+      client,
+      {
+        TableName: table,
+        IndexName: OPEN_INDEX.name,
+        KeyConditionExpression: '#shard = :shard AND #at <= :until',
+        ExpressionAttributeNames: { '#shard': OPEN_INDEX.partition, '#at': OPEN_INDEX.sort },
+        ExpressionAttributeValues: { ':shard': { S: shard }, ':until': { N: String(until) } },
+        Limit: limit,
+      },
+      limit,
+    );
+    return found.map(toItem).map(({ PK, SK }) => ({ PK, SK }));
+  },
+});

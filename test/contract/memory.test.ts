@@ -1,0 +1,7 @@
+import { describe } from 'vitest';
+import { memoryStore } from '#test/memory/store.ts';
+import { storeContract } from './store.contract.ts';
+
+describe('store', () => {
+  storeContract(async () => memoryStore());
+});

@@ -1,0 +1,56 @@
+/** The store in memory: the rules of core over a map. Every call is atomic, everything handed out is a copy. */
+import type { Item, Key, Store, WriteResult } from '#core/store.ts';
+import { applied, assertKeyKept, holds, storedItem, textOrder } from '#core/store-rules.ts';
+import { OPEN_INDEX } from '#core/tables.ts';
+
+export interface MemoryStoreOptions {
+  /** Called in the order of the writes, as a stream with old and new images would be. Never called for refused ones. */
+  readonly onChange?: (before: Item | undefined, after: Item) => void;
+}
+
+export interface MemoryStore extends Store {
+  /** Copies of all items, in the order of their keys. */
+  items(): Item[];
+}
+
+const idOf = ({ PK, SK }: Key): string => JSON.stringify([PK, SK]);
+const byKey = (left: Key, right: Key): number => textOrder(left.PK, right.PK) || textOrder(left.SK, right.SK);
+
+export function memoryStore({ onChange }: MemoryStoreOptions = {}): MemoryStore {
+  const held = new Map<string, Item>();
+
+  const copyOf = (item: Item | undefined): Item | undefined => item && storedItem(item);
+  const write = (after: Item): WriteResult => {
+    const before = held.get(idOf(after));
+    held.set(idOf(after), after);
+    onChange?.(copyOf(before), storedItem(after));
+    return { written: true, item: storedItem(after) };
+  };
+  const refuse = (item: Item | undefined): WriteResult => ({ written: false, item: copyOf(item) });
+  const items = (): Item[] => [...held.values()].sort(byKey).map(storedItem);
+
+  return {
+    items,
+    get: async (key) => copyOf(held.get(idOf(key))),
+    update: async (update) => {
+      assertKeyKept(update.key, update.changes);
+      const item = held.get(idOf(update.key));
+      return holds(update.when, item) ? write(applied(update, item)) : refuse(item);
+    },
+    put: async (put) => {
+      const item = held.get(idOf(put.item));
+      return holds(put.when, item) ? write(storedItem(put.item)) : refuse(item);
+    },
+    partition: async (pk) => items().filter(({ PK }) => PK === pk),
+    openRuns: async (shard, until, limit) =>
+      items()
+        .filter((item) => item[OPEN_INDEX.partition] === shard)
+        .map((item) => ({ at: item[OPEN_INDEX.sort], key: { PK: item.PK, SK: item.SK } }))
+        .filter(
+          (entry): entry is { at: number; key: Key } => typeof entry.at === 'number' && entry.at <= until,
+        )
+        .sort((left, right) => left.at - right.at)
+        .slice(0, limit)
+        .map(({ key }) => key),
+  };
+}
