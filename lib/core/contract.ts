@@ -99,9 +99,6 @@ export function defineTask<I extends Schema, O extends Schema>(
   return { ...task, expose: task.expose ?? [], retry };
 }
 
-/** URI of a task's schema, as it stands in `dataschema`. */
-export const schemaUri = (type: string, version: number): string => `urn:edow:schema:${type}:${version}`;
-
 export interface WorkflowContract<I extends Schema = Schema> {
   readonly name: string;
   readonly input: I;

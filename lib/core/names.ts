@@ -64,3 +64,6 @@ export function assertWorkflowName(name: string): void {
       `"${name}" cannot be a workflow name: use a lower-case letter, then letters, digits or "-", at most 40 characters`,
     );
 }
+
+/** URI of a task's schema, as it stands in `dataschema`. */
+export const schemaUri = (type: string, version: number): string => `urn:edow:schema:${type}:${version}`;

@@ -1,6 +1,5 @@
 /** How a try ends: the writes that only the holder of the claim may do (design 3.5, 3.6). */
 import type { TaskContract } from './contract.ts';
-import { schemaUri } from './contract.ts';
 import type { Command } from './envelope.ts';
 import { sourceOf } from './envelope.ts';
 import type { TriedAndFailed } from './failure.ts';
@@ -12,6 +11,7 @@ import {
   type StepItem,
   stepItemKey,
 } from './items.ts';
+import { schemaUri } from './names.ts';
 import { LEASE_GRACE_MS } from './retry.ts';
 import { all, any, type Condition, copyOf, gone, plus, to, toOrGone, type Update, where } from './store.ts';
 

@@ -87,5 +87,53 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
+  /** A log whose lines carry these fields too. */
+  child(fields: LogFields): Log;
 }
 export type LogFields = { readonly [name: string]: string | number | boolean | undefined };
+
+/** A run as the list shows it. Times are epoch milliseconds; `seq` orders the states of one run. */
+export interface RunRow {
+  readonly tenant: string;
+  readonly runId: string;
+  readonly workflow: string;
+  readonly status: string;
+  readonly execution: number;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly seq: number;
+}
+
+/** One thing that happened in a run. */
+export interface TimelineEntry {
+  readonly runId: string;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly eventId: string;
+  readonly type: string;
+  /** The task, or the run, that it happened to. */
+  readonly source: string;
+  readonly detail?: string;
+}
+
+export interface RunListQuery {
+  readonly tenant: string;
+  readonly workflow?: string;
+  readonly status?: string;
+  /** 1 to 100. */
+  readonly limit: number;
+  /** Opaque position from an earlier page. */
+  readonly after?: string;
+}
+
+/** Read models. They lag behind the truth by about a second, more when the stream is late. */
+export interface Views {
+  /** Stores the row unless a newer one (by `seq`) is there. */
+  putRunRow(row: RunRow): Promise<void>;
+  /** Newest first. `next` is the position after the last row; absent at the end. */
+  listRuns(query: RunListQuery): Promise<{ readonly rows: readonly RunRow[]; readonly next?: string }>;
+  /** The same entry again is no error. */
+  addToTimeline(entry: TimelineEntry): Promise<void>;
+  /** In order of time. */
+  timeline(runId: string): Promise<readonly TimelineEntry[]>;
+}

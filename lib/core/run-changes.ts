@@ -1,8 +1,8 @@
 /** Every change of a run's own item, each a compare-and-set on (status, execution). */
 
-import { schemaUri } from './contract.ts';
 import { sourceOf } from './envelope.ts';
 import { type Outbox, type RunCause, type RunItem, type RunStatus, runKey, type StepItem } from './items.ts';
+import { schemaUri } from './names.ts';
 import type { Attribute, Change, Update } from './store.ts';
 import { all, any, gone, missing, oneOf, plus, to, toOrGone, where } from './store.ts';
 

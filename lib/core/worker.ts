@@ -1,13 +1,14 @@
 /** One delivery of a command: claim, handle, commit, and what to tell the queue. */
 import { type ClaimRequest, claimOf, noteMetOf, reviveOf, type Verdict, verdictOn } from './claim.ts';
 import { checkValue, type TaskContext, type TaskHandler } from './contract.ts';
-import { type Command, isUnreadable, parseCommand } from './envelope.ts';
+import type { Command } from './envelope.ts';
 import { ContractError, PermanentError, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
 import { asRun, asStep, type DeadReason, runKey, type StepItem, stepItemKey } from './items.ts';
 import { commitOf, exhaustOf, expireOf, giveUpOf, isMyCommit, type Result, retryOf } from './outcome.ts';
 import { INLINE_BYTES, keepPayload } from './payload.ts';
 import type { Clock, Ids, Log, Payloads } from './ports.ts';
+import { isUnreadable, parseCommand } from './read-command.ts';
 import { backoffMs, deferralMs, LEASE_GRACE_MS, maxReceiveCount, visibilitySeconds } from './retry.ts';
 import { all, type Store, to, type Update, type WriteResult, where } from './store.ts';
 
@@ -87,8 +88,17 @@ export function worker(ports: WorkerPorts) {
       now: clock.now(),
       leaseUntil: delivery.deadlineAt,
     };
-    const claimed = await claim(request, delivery);
-    return 'ack' in claimed ? claimed : attempt(claimed, command, handler, delivery);
+    const log = delivery.log.child({
+      run: command.runid,
+      task: command.id,
+      type: command.type,
+      correlation: command.correlationid,
+      trace: command.traceparent,
+    });
+    const known = { ...delivery, log };
+    const claimed = await claim(request, known);
+    if ('ack' in claimed) return claimed;
+    return attempt(claimed, command, handler, { ...known, log: log.child({ attempt: claimed.tries }) });
   }
 
   /** The claimed item, or what to do with the message instead. */
@@ -199,7 +209,7 @@ export function worker(ports: WorkerPorts) {
     const write = await twice(commitOf(claimed, command, handler.contract, result, clock.now()));
     const item = write.item && asStep(write.item);
     if (write.written || isMyCommit(claimed, item)) {
-      delivery.log.info('task done', { attempt: claimed.tries });
+      delivery.log.info('task done');
       return ACK;
     }
     return refused(item, command, delivery);
@@ -293,7 +303,7 @@ export function worker(ports: WorkerPorts) {
     const write = await twice(retryOf(claimed, tried, next, version, now));
     if (!write.written && write.item?.['status'] !== 'retrying')
       return refused(write.item && asStep(write.item), command, delivery);
-    delivery.log.warn('task will be tried again', { ...fields, attempt: claimed.tries, seconds });
+    delivery.log.warn('task will be tried again', { ...fields, seconds });
     return again(seconds);
   }
 

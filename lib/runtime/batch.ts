@@ -1,0 +1,61 @@
+/** A batch of SQS messages: each stands alone, a few at a time, and what is not finished is reported. */
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Log, Visibility } from '#core/ports.ts';
+import type { Disposition } from '#core/worker.ts';
+import type { StageContext } from './chain.ts';
+
+export interface BatchOptions {
+  /** Records at the same time. Default 10, the largest batch of a standard queue without a window. */
+  readonly concurrency?: number;
+  /** With less than this left no record is started any more. Milliseconds, default 1,500. */
+  readonly reserveMs?: number;
+}
+
+type Work = (record: SQSRecord, log: Log) => Promise<Disposition>;
+
+/**
+ * Runs the records of a batch. A record that is not acked gets its visibility and is reported; an error that
+ * `work` did not judge counts as "come back after the queue's own time-out".
+ */
+export function batch(work: Work, visibility: Visibility, options: BatchOptions = {}) {
+  const { concurrency = 10, reserveMs = 1500 } = options;
+  return async (event: SQSEvent, context: StageContext): Promise<SQSBatchResponse> => {
+    const records = Array.isArray(event?.Records) ? [...event.Records] : [];
+    const failed: SQSRecord[] = [];
+    const lane = async (): Promise<void> => {
+      for (let record = records.shift(); record !== undefined; record = records.shift()) {
+        const log = context.log.child({ message: record.messageId });
+        const late = context.deadlineAt - Date.now() < reserveMs;
+        const disposition = late ? await notStarted(log) : await guarded(work, record, log);
+        if (disposition?.ack) continue;
+        failed.push(record);
+        if (disposition) await hide(visibility, record, disposition.seconds, log);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, lane));
+    return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  };
+}
+
+async function notStarted(log: Log): Promise<Disposition> {
+  log.info('no time left for this record');
+  return { ack: false, seconds: 0 };
+}
+
+async function guarded(work: Work, record: SQSRecord, log: Log): Promise<Disposition | undefined> {
+  try {
+    return await work(record, log);
+  } catch (error) {
+    log.error('record failed unexpectedly', { error: error instanceof Error ? error.name : 'unknown' });
+    return undefined;
+  }
+}
+
+/** Best effort: a message whose visibility could not be set comes back after the queue's own time-out. */
+async function hide(visibility: Visibility, record: SQSRecord, seconds: number, log: Log): Promise<void> {
+  try {
+    await visibility.change(record.receiptHandle, seconds);
+  } catch (error) {
+    log.warn('visibility was not changed', { error: error instanceof Error ? error.name : 'unknown' });
+  }
+}

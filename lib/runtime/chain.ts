@@ -1,0 +1,40 @@
+/** The one middy chain: every entry point gets its log, its deadline and the same end for what it did not expect. */
+import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { ENV } from '#core/env-names.ts';
+import type { Log } from '#core/ports.ts';
+import { createLog } from './log.ts';
+
+/** What the chain puts on Lambda's context. */
+export interface StageContext extends Context {
+  log: Log;
+  /** Epoch milliseconds at which Lambda ends this call. */
+  deadlineAt: number;
+}
+
+/**
+ * Wraps the work of one stage.
+ * @param stage name of the lambda, as it stands in lambdas/
+ * @param onError the answer for an error that nothing below caught; default: throw it on, so that Lambda tries again
+ */
+export function chain<Event, Answer>(
+  stage: string,
+  work: (event: Event, context: StageContext) => Promise<Answer>,
+  onError?: (error: unknown, context: StageContext) => Answer,
+) {
+  return middy<Event, Answer, Error, StageContext>()
+    .before(({ context }) => {
+      context.deadlineAt = Date.now() + context.getRemainingTimeInMillis();
+      context.log = createLog({ stage, request: context.awsRequestId }, process.env[ENV.logLevel]);
+    })
+    .onError((request) => {
+      const { error, context } = request;
+      // The name only: a message may quote what the caller sent.
+      context.log?.error('unexpected error', { error: error?.name, code: codeOf(error) });
+      if (onError) request.response = onError(error, context);
+    })
+    .handler(work);
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code) : undefined;
