@@ -1,0 +1,37 @@
+import type { aws_dynamodb as dynamodb, aws_lambda as lambda, aws_s3 as s3 } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { ENV } from '#core/env-names.ts';
+import { onPayloads, onTable, publishesTo } from './access.ts';
+import type { Alarms } from './alarms.ts';
+import type { Stage } from './stage.ts';
+import { StageFunction } from './stage-function.ts';
+import type { CommandTopic } from './topics.ts';
+
+export interface DispatchProps {
+  readonly stage: Stage;
+  readonly commands: CommandTopic;
+  readonly state: dynamodb.Table;
+  readonly payloads: s3.Bucket;
+  readonly alarms: Alarms;
+}
+
+/** The function that RunTask states call: notes the step, then publishes its command. */
+export class Dispatch extends Construct {
+  readonly fn: lambda.Function;
+  readonly commands: CommandTopic;
+
+  constructor(scope: Construct, id: string, props: DispatchProps) {
+    super(scope, id);
+    this.commands = props.commands;
+    this.fn = new StageFunction(this, 'Dispatch', {
+      stage: props.stage,
+      entry: 'dispatch',
+      uses: [
+        onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query']),
+        publishesTo(ENV.commandsTopic, props.commands.topic),
+        onPayloads(props.payloads, ['GetObject', 'PutObject']),
+      ],
+    }).fn;
+    props.alarms.onFunction('dispatch', this.fn);
+  }
+}

@@ -1,0 +1,58 @@
+import { Duration, type aws_dynamodb as dynamodb, type aws_lambda as lambda } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { ENV } from '#core/env-names.ts';
+import { type Access, onQueue } from './access.ts';
+import type { Alarms } from './alarms.ts';
+import { DeadLetteredQueue } from './dead-lettered-queue.ts';
+import { consume, follow, visibilityFor } from './mappings.ts';
+import type { Stage } from './stage.ts';
+import { StageFunction } from './stage-function.ts';
+
+export interface StreamFollowerProps {
+  readonly stage: Stage;
+  /** Name for operators, and the file in lambdas/. */
+  readonly name: string;
+  readonly state: dynamodb.Table;
+  readonly filters: readonly object[];
+  readonly uses: readonly Access[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly alarms: Alarms;
+}
+
+/** A key comes back once a visibility time-out: about ten minutes of tries for what a stream record needs. */
+const RETRY_RECEIVES = 10;
+
+/**
+ * A function that follows the state table's stream. A record that fails goes to the function's own retry queue by its
+ * keys, so that one bad record never stops a shard.
+ */
+export class StreamFollower extends Construct {
+  readonly fn: lambda.Function;
+  readonly retry: DeadLetteredQueue;
+
+  constructor(scope: Construct, id: string, props: StreamFollowerProps) {
+    super(scope, id);
+    const { stage, name, alarms } = props;
+    const timeout = Duration.seconds(10);
+    this.retry = new DeadLetteredQueue(this, 'Retry', {
+      stage,
+      visibilityTimeout: visibilityFor(timeout),
+      maxReceiveCount: RETRY_RECEIVES,
+    });
+    this.fn = new StageFunction(this, 'Follower', {
+      stage,
+      entry: name,
+      timeout,
+      uses: [...props.uses, onQueue(ENV.retryQueue, this.retry.queue, ['SendMessage'])],
+      ...(props.environment && { environment: props.environment }),
+    }).fn;
+    follow(this, 'Stream', props.state, this.fn, {
+      filters: props.filters,
+      onFailure: this.retry.deadLetters,
+    });
+    consume(this, 'Again', this.retry, this.fn, { maxConcurrency: 2 });
+    alarms.onStream(name, this.fn);
+    alarms.onFunction(name, this.fn);
+    alarms.onQueue(`${name}-retry`, this.retry);
+  }
+}

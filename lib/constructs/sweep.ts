@@ -1,0 +1,78 @@
+import {
+  Duration,
+  type aws_dynamodb as dynamodb,
+  aws_events as events,
+  type aws_lambda as lambda,
+  Stack,
+  type aws_s3 as s3,
+  aws_events_targets as targets,
+} from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { ENV } from '#core/env-names.ts';
+import { type Access, allow, onPayloads, onTable, publishesTo } from './access.ts';
+import type { Alarms } from './alarms.ts';
+import type { Stage } from './stage.ts';
+import { StageFunction } from './stage-function.ts';
+import type { CommandTopic } from './topics.ts';
+import type { WorkerPool } from './worker-pool.ts';
+import type { Workflow } from './workflow.ts';
+import { grantAnswers, onWorkflows } from './workflow-access.ts';
+
+export interface SweepProps {
+  readonly stage: Stage;
+  readonly state: dynamodb.Table;
+  /** Index of open runs. */
+  readonly openIndex: string;
+  readonly payloads: s3.Bucket;
+  readonly commands: CommandTopic;
+  readonly workflows: readonly Workflow[];
+  readonly alarms: Alarms;
+}
+
+/** Looks at the depth of work queues, by command type. */
+const seesDepth =
+  (pools: readonly WorkerPool[]): Access =>
+  (fn) => {
+    allow(
+      fn,
+      'sqs',
+      ['GetQueueAttributes'],
+      pools.map(({ work }) => work.queue.queueArn),
+    );
+    const urls = pools.flatMap(({ types, work }) =>
+      types.map((type) => [type, work.queue.queueUrl] as const),
+    );
+    fn.addEnvironment(ENV.workQueues, Stack.of(fn).toJsonString(Object.fromEntries(urls)));
+  };
+
+/** Every minute: heals whatever a lost event, a killed function or a refused answer left behind. */
+export class Sweep extends Construct {
+  readonly fn: lambda.Function;
+
+  constructor(scope: Construct, id: string, props: SweepProps) {
+    super(scope, id);
+    const { stage, workflows } = props;
+    this.fn = new StageFunction(this, 'Sweep', {
+      stage,
+      entry: 'sweep',
+      // Ends before the next minute's call.
+      timeout: Duration.seconds(50),
+      uses: [
+        onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query'], [props.openIndex]),
+        onPayloads(props.payloads, ['GetObject', 'PutObject']),
+        publishesTo(ENV.commandsTopic, props.commands.topic),
+        onWorkflows(workflows, ['StartExecution', 'DescribeExecution', 'GetExecutionHistory']),
+        seesDepth(props.commands.pools),
+      ],
+    }).fn;
+    grantAnswers(this.fn, workflows, stage);
+    // No second try: the next minute is one.
+    this.fn.configureAsyncInvoke({ retryAttempts: 0 });
+    new events.Rule(this, 'EveryMinute', {
+      schedule: events.Schedule.rate(Duration.minutes(1)),
+      targets: [new targets.LambdaFunction(this.fn, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
+    });
+    props.alarms.onFunction('sweep', this.fn);
+    props.alarms.onHeldRuns(props.state.tableName);
+  }
+}

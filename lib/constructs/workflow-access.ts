@@ -1,0 +1,59 @@
+/** What functions may do with the deployed workflows. */
+import { ArnFormat, aws_iam as iam, type aws_lambda as lambda, Stack } from 'aws-cdk-lib';
+import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
+import { type Access, allow } from './access.ts';
+import type { Stage } from './stage.ts';
+import type { Workflow } from './workflow.ts';
+
+/** Starts or looks up executions, by the map of workflows in the environment. */
+export const onWorkflows =
+  (
+    workflows: readonly Workflow[],
+    actions: readonly ('StartExecution' | 'DescribeExecution' | 'GetExecutionHistory')[],
+  ): Access =>
+  (fn) => {
+    const onExecutions = actions.filter((action) => action !== 'StartExecution');
+    if (onExecutions.length < actions.length)
+      allow(
+        fn,
+        'states',
+        ['StartExecution'],
+        workflows.map(({ machine }) => machine.stateMachineArn),
+      );
+    if (onExecutions.length > 0) allow(fn, 'states', onExecutions, workflows.map(executionsOf));
+    fn.addEnvironment(ENV.workflows, Stack.of(fn).toJsonString(deployed(workflows)));
+  };
+
+/**
+ * Answers task tokens. A policy beside the function and not in its role's own: machines wait for the function that
+ * their states call, so the function must not wait for a policy that names them.
+ */
+export function grantAnswers(fn: lambda.Function, workflows: readonly Workflow[], stage: Stage): void {
+  const role = fn.role;
+  if (!role) throw new Error(`${fn.node.path}: the function has no role`);
+  new iam.Policy(fn.node.scope ?? fn, 'AnswerPolicy', {
+    roles: [role],
+    statements: [
+      new iam.PolicyStatement({
+        actions: ['states:SendTaskSuccess', 'states:SendTaskFailure'],
+        resources: stage.answerOn === '*' ? ['*'] : workflows.map(({ machine }) => machine.stateMachineArn),
+      }),
+    ],
+  });
+}
+
+const executionsOf = ({ machine }: Workflow): string =>
+  Stack.of(machine).formatArn({
+    service: 'states',
+    resource: 'execution',
+    resourceName: `${machine.stateMachineName}:*`,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+
+const deployed = (workflows: readonly Workflow[]): Record<string, DeployedWorkflow> =>
+  Object.fromEntries(
+    workflows.map(({ workflowName, machine, definitionHash }) => [
+      workflowName,
+      { stateMachineArn: machine.stateMachineArn, definition: definitionHash },
+    ]),
+  );

@@ -1,0 +1,40 @@
+import type { App } from 'aws-cdk-lib';
+import { onTable } from '#constructs/access.ts';
+import type { PoolOptions } from '#constructs/worker-pool.ts';
+import { pools, workflows } from '#workflows/deployed.ts';
+import { ObservabilityStack } from './observability.ts';
+import { PipelineStack } from './pipeline.ts';
+import { type StageSettings, stackNames } from './stages.ts';
+import { StateStack } from './state.ts';
+import { StubsStack } from './stubs.ts';
+
+export interface EdowStacks {
+  readonly state: StateStack;
+  readonly stubs?: StubsStack;
+  readonly pipeline: PipelineStack;
+  readonly observability?: ObservabilityStack;
+}
+
+/** All stacks of one stage. */
+export function buildEdow(app: App, stage: StageSettings): EdowStacks {
+  const names = stackNames(stage.name);
+  const state = new StateStack(app, names.state, stage);
+  const stubs = 'stub' in stage.downstream ? new StubsStack(app, names.stubs, stage) : undefined;
+  const pipeline = new PipelineStack(app, names.pipeline, {
+    stage,
+    books: state,
+    pools: pools(downstreamOf(stage, stubs)),
+    workflows,
+    ...(stubs && { stubs }),
+  });
+  const observability = stage.observability
+    ? new ObservabilityStack(app, names.observability, stage, pipeline.alarms)
+    : undefined;
+  return { state, pipeline, ...(stubs && { stubs }), ...(observability && { observability }) };
+}
+
+/** What the reference workers read: see workflows/order/tasks.ts. */
+function downstreamOf(stage: StageSettings, stubs?: StubsStack): Pick<PoolOptions, 'environment' | 'uses'> {
+  if (stubs) return { uses: [onTable('EDOW_STUB_TABLE', stubs.stub, ['GetItem', 'PutItem', 'UpdateItem'])] };
+  return { environment: { EDOW_DOWNSTREAM_URL: 'url' in stage.downstream ? stage.downstream.url : '' } };
+}

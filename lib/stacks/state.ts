@@ -1,0 +1,73 @@
+import { Duration, aws_dynamodb as dynamodb, Stack, aws_s3 as s3, Validations } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { PAYLOAD_PREFIX } from '#constructs/access.ts';
+import type { StageSettings } from './stages.ts';
+
+const { STRING, NUMBER } = dynamodb.AttributeType;
+const KEYS = { partitionKey: { name: 'PK', type: STRING }, sortKey: { name: 'SK', type: STRING } };
+
+/**
+ * How long a payload is kept. Its run's items live until 90 days after the close, a message 4 + 14 days; what is left
+ * is the longest that a run may stay open or held: 292 days.
+ */
+const PAYLOAD_DAYS = 400;
+
+/** Indexes, by the name that readers use. */
+export const OPEN_INDEX = 'open';
+export const VIEW_INDEXES = ['byWorkflow', 'byStatus'] as const;
+
+/** What must survive: the books, the read models and the payloads. */
+export class StateStack extends Stack {
+  readonly state: dynamodb.Table;
+  readonly views: dynamodb.Table;
+  readonly payloads: s3.Bucket;
+
+  constructor(scope: Construct, id: string, stage: StageSettings) {
+    super(scope, id, { synthesizer: stage.synthesizer(), terminationProtection: stage.protect });
+    const kept = {
+      ...KEYS,
+      billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
+      timeToLiveAttribute: 'expiresAt',
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      deletionProtection: stage.protect,
+      removalPolicy: stage.removalPolicy,
+    };
+    this.state = new dynamodb.Table(this, 'State', {
+      ...kept,
+      stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
+    });
+    this.state.addGlobalSecondaryIndex({
+      indexName: OPEN_INDEX,
+      partitionKey: { name: 'openShard', type: STRING },
+      sortKey: { name: 'checkAt', type: NUMBER },
+      projectionType: dynamodb.ProjectionType.KEYS_ONLY,
+    });
+    this.views = new dynamodb.Table(this, 'Views', kept);
+    const [byWorkflow, byStatus] = VIEW_INDEXES;
+    for (const [indexName, key] of [
+      [byWorkflow, 'workflowKey'],
+      [byStatus, 'statusKey'],
+    ] as const)
+      this.views.addGlobalSecondaryIndex({
+        indexName,
+        partitionKey: { name: key, type: STRING },
+        sortKey: { name: 'runId', type: STRING },
+      });
+    // No versions: an object is written once under a key that holds its run, pointers carry its hash, and erasing a
+    // tenant by prefix must leave nothing behind.
+    this.payloads = new s3.Bucket(this, 'Payloads', {
+      encryption: s3.BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
+      objectOwnership: s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      lifecycleRules: [{ prefix: PAYLOAD_PREFIX, expiration: Duration.days(PAYLOAD_DAYS) }],
+      removalPolicy: stage.removalPolicy,
+      ...(stage.emptyBucket && { autoDeleteObjects: true }),
+    });
+    Validations.of(this.payloads).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason:
+        'Access logs would hold run and tenant names for as long again. Only the roles of our functions may read or write, on payloads/* alone (a test reads the policies); CloudTrail data events tell who did where that is asked for.',
+    });
+  }
+}

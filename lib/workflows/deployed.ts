@@ -1,0 +1,27 @@
+/** What this clone deploys: its worker pools and its workflows. This file is the team's; a new task is one line here. */
+import type { aws_stepfunctions as sfn } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { PoolOptions } from '#constructs/worker-pool.ts';
+import type { WorkflowContract } from '#core/contract.ts';
+import { chargePayment, notifyCustomer, orderWorkflow, reserveStock, shipOrder } from './order/contract.ts';
+import { orderStates } from './order/workflow.ts';
+
+export interface WorkflowDefinition {
+  readonly contract: WorkflowContract;
+  readonly states: (scope: Construct) => sfn.IChainable;
+}
+
+export const workflows: readonly WorkflowDefinition[] = [{ contract: orderWorkflow, states: orderStates }];
+
+/**
+ * Pools by name; the function of pool `x` is lambdas/worker-x.ts.
+ * @param downstream what the reference workers need to reach their downstream
+ */
+export const pools = (
+  downstream: Pick<PoolOptions, 'environment' | 'uses'>,
+): Readonly<Record<string, PoolOptions>> => ({
+  inventory: { tasks: [reserveStock], ...downstream },
+  payment: { tasks: [chargePayment], ...downstream },
+  shipping: { tasks: [shipOrder], ...downstream },
+  notification: { tasks: [notifyCustomer], ...downstream },
+});
