@@ -1,0 +1,51 @@
+/** What functions ask of queues beside what their event source does for them. */
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueAttributesCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
+import { call } from './call.ts';
+import { CLIENT } from './client-config.ts';
+
+/** Queue URLs are names only: the endpoint is the configured one, whatever host the URL shows. */
+export const sqsClient = (): SQSClient => new SQSClient({ ...CLIENT, useQueueUrlAsEndpoint: false });
+
+/** The message is back in its queue, or gone: there is nothing left to hide. */
+const NOT_HELD = new Set(['MessageNotInflight', 'ReceiptHandleIsInvalid']);
+
+export const sqsVisibility = (client: SQSClient, queueUrl: string): Visibility => ({
+  change: async (receiptHandle, seconds) => {
+    const command = new ChangeMessageVisibilityCommand({
+      QueueUrl: queueUrl,
+      ReceiptHandle: receiptHandle,
+      VisibilityTimeout: seconds,
+    });
+    await call<unknown>(
+      'ChangeMessageVisibility',
+      () => client.send(command),
+      (name) => (NOT_HELD.has(name) ? 'not held' : undefined),
+    );
+  },
+});
+
+export const sqsRetryQueue = (client: SQSClient, queueUrl: string): RetryQueue => ({
+  send: async ({ PK, SK }) => {
+    const command = new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify({ PK, SK }) });
+    await call('SendMessage', () => client.send(command));
+  },
+});
+
+/** @param queues command type -> URL of its work queue */
+export const sqsQueueDepth = (client: SQSClient, queues: Readonly<Record<string, string>>): QueueDepth => ({
+  waiting: async (commandType) => {
+    if (!Object.hasOwn(queues, commandType)) return undefined;
+    const command = new GetQueueAttributesCommand({
+      QueueUrl: queues[commandType],
+      AttributeNames: ['ApproximateNumberOfMessages'],
+    });
+    const { Attributes } = await call('GetQueueAttributes', () => client.send(command));
+    return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0);
+  },
+});
