@@ -137,3 +137,63 @@ export interface Views {
   /** In order of time. */
   timeline(runId: string): Promise<readonly TimelineEntry[]>;
 }
+
+/** One line of the run list. */
+export interface RunRow {
+  readonly tenant: string;
+  readonly runId: string;
+  readonly workflow: string;
+  readonly status: string;
+  readonly execution: number;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  /** The run's own counter of changes: a row is replaced by a newer one only. */
+  readonly seq: number;
+  /** Epoch seconds. */
+  readonly expiresAt?: number;
+}
+
+export interface RunQuery {
+  readonly tenant: string;
+  readonly workflow?: string;
+  readonly status?: string;
+  /** 1 to 100. */
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+}
+
+export interface RunPage {
+  readonly runs: readonly RunRow[];
+  /** Position of the next page; absent when there is none. A page may hold fewer runs than asked for and still have a next. */
+  readonly next?: string;
+}
+
+/** One thing that happened in a run. */
+export interface TimelineEntry {
+  readonly runId: string;
+  /** Of the event: the same event again is no second entry. */
+  readonly eventId: string;
+  /** ISO 8601, UTC, milliseconds. */
+  readonly time: string;
+  /** Event type. */
+  readonly type: string;
+  readonly step?: string;
+  /** A short text for people; never a payload. */
+  readonly text?: string;
+  /** Epoch seconds. */
+  readonly expiresAt?: number;
+}
+
+/** Read models. They lag behind the truth and can be built again from the archive of events. */
+export interface Views {
+  /** Stores the row unless one of the same or a newer `seq` is there; says whether it did. */
+  putRunRow(row: RunRow): Promise<boolean>;
+  /** Runs of one tenant, newest first. */
+  listRuns(query: RunQuery): Promise<RunPage>;
+  /** Says whether the entry is new. */
+  addToTimeline(entry: TimelineEntry): Promise<boolean>;
+  /** What happened in a run, in the order of time. */
+  timeline(runId: string): Promise<TimelineEntry[]>;
+}
