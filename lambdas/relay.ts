@@ -1,1 +1,26 @@
-export const handler = async () => ({});
+/** Table stream -> events topic: tells what the outbox of an item says. */
+import { dynamoClient } from '#adapters/dynamo-client.ts';
+import { dynamoStore } from '#adapters/dynamo-store.ts';
+import { snsClient, snsEvents } from '#adapters/sns-publisher.ts';
+import { sqsClient, sqsRetryQueue } from '#adapters/sqs.ts';
+import { systemIds } from '#adapters/system.ts';
+import { ENV } from '#core/env-names.ts';
+import { relayer } from '#core/relay.ts';
+import { chain } from '#runtime/chain.ts';
+import { required } from '#runtime/env.ts';
+import { streamHandler } from '#runtime/stream.ts';
+
+const { relay } = relayer(
+  snsEvents({ client: snsClient(), topicArn: required(ENV.eventsTopic), ids: systemIds() }),
+);
+
+export const handler = chain(
+  'relay',
+  streamHandler(
+    {
+      store: dynamoStore(dynamoClient(), required(ENV.stateTable)),
+      retries: sqsRetryQueue(sqsClient(), required(ENV.retryQueue)),
+    },
+    (changes) => relay(changes),
+  ),
+);

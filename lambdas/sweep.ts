@@ -1,1 +1,36 @@
-export const handler = async () => ({});
+/** Every minute: open runs that are due, and whatever fell through. */
+import { dynamoClient } from '#adapters/dynamo-client.ts';
+import { dynamoStore } from '#adapters/dynamo-store.ts';
+import { s3Payloads } from '#adapters/s3-payloads.ts';
+import { sfnAnswers, sfnClient, sfnExecutions } from '#adapters/sfn.ts';
+import { snsClient, snsCommands } from '#adapters/sns-publisher.ts';
+import { sqsClient, sqsQueueDepth } from '#adapters/sqs.ts';
+import { systemClock, systemIds } from '#adapters/system.ts';
+import { closer } from '#core/close.ts';
+import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
+import { sweeper } from '#core/sweep.ts';
+import { chain } from '#runtime/chain.ts';
+import { required, requiredJson } from '#runtime/env.ts';
+import { count } from '#runtime/metrics.ts';
+
+const store = dynamoStore(dynamoClient(), required(ENV.stateTable));
+const sfn = sfnClient();
+const payloads = s3Payloads(required(ENV.payloadBucket));
+const { sweep } = sweeper({
+  store,
+  payloads,
+  clock: systemClock,
+  executions: sfnExecutions(sfn),
+  answers: sfnAnswers(sfn),
+  commands: snsCommands({ client: snsClient(), topicArn: required(ENV.commandsTopic), ids: systemIds() }),
+  queues: sqsQueueDepth(sqsClient(), requiredJson<Record<string, string>>(ENV.workQueues)),
+  closer: closer({ store, payloads, clock: systemClock }),
+  workflows: new Map(Object.entries(requiredJson<Record<string, DeployedWorkflow>>(ENV.workflows))),
+});
+
+export const handler = chain('sweep', async (_event: unknown, context) => {
+  const report = await sweep(context.log);
+  context.log.info('sweep', { ...report });
+  count('SweepChecked', report.checked);
+  count('SweepFailed', report.failed);
+});

@@ -83,13 +83,13 @@ export type Verdict =
   /** Come back in so many seconds. */
   | { readonly act: 'wait'; readonly seconds: number }
   /** My own claim, whose answer was lost. */
-  | { readonly act: 'mine' }
+  | { readonly act: 'mine'; readonly item: StepItem }
   /** Claimable as far as the item says. */
   | { readonly act: 'claim' }
   /** The last holder never came back and no try is left. */
-  | { readonly act: 'exhaust' }
+  | { readonly act: 'exhaust'; readonly item: StepItem }
   /** A redrive or a replay of a dead task. */
-  | { readonly act: 'revive' }
+  | { readonly act: 'revive'; readonly item: StepItem }
   /** Let SQS move the message to its dead-letter queue; `note`: this pair was not met before. */
   | { readonly act: 'burn'; readonly note: boolean };
 
@@ -104,6 +104,9 @@ function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
   );
 }
 
+const claimOrExhaust = (item: StepItem, request: ClaimRequest): Verdict =>
+  item.tries < request.command.trylimit ? { act: 'claim' } : { act: 'exhaust', item };
+
 /** What the item says about this delivery. */
 export function verdictOn(item: StepItem | undefined, request: ClaimRequest): Verdict {
   // No step was ever written for this message (or it has expired): there is nothing to work on.
@@ -114,19 +117,23 @@ export function verdictOn(item: StepItem | undefined, request: ClaimRequest): Ve
     case 'cancelled':
       return { act: 'ack' };
     case 'claimed': {
-      if (item.owner === request.owner) return { act: 'mine' };
-      const free = (item.leaseUntil ?? 0) + LEASE_GRACE_MS;
-      if (free >= request.now) return { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) };
-      return item.tries < request.command.trylimit ? { act: 'claim' } : { act: 'exhaust' };
+      if (item.owner === request.owner) return { act: 'mine', item };
+      // A claim without an end is nobody else's to take: the condition of the claim refuses it too.
+      const free = (item.leaseUntil ?? Number.POSITIVE_INFINITY) + LEASE_GRACE_MS;
+      return free >= request.now
+        ? { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) }
+        : claimOrExhaust(item, request);
     }
-    case 'retrying':
-    case 'ready': {
-      if (item.tries >= request.command.trylimit) return { act: 'exhaust' };
+    case 'ready':
+      return claimOrExhaust(item, request);
+    case 'retrying': {
       const wait = (item.notBefore ?? 0) - request.now;
-      return wait > 0 ? { act: 'wait', seconds: visibilitySeconds(wait) } : { act: 'claim' };
+      return wait > 0 && item.tries < request.command.trylimit
+        ? { act: 'wait', seconds: visibilitySeconds(wait) }
+        : claimOrExhaust(item, request);
     }
     case 'dead':
-      if (isNewChance(request, item)) return { act: 'revive' };
+      if (isNewChance(request, item)) return { act: 'revive', item };
       return { act: 'burn', note: !(item.met?.has(pair(request.command)) ?? false) };
   }
 }

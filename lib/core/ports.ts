@@ -102,6 +102,8 @@ export interface RunRow {
   readonly startedAt: number;
   readonly updatedAt: number;
   readonly seq: number;
+  /** Whole epoch seconds; absent while the run is open. */
+  readonly expiresAt?: number;
 }
 
 /** One thing that happened in a run. */
@@ -114,6 +116,8 @@ export interface TimelineEntry {
   /** The task, or the run, that it happened to. */
   readonly source: string;
   readonly detail?: string;
+  /** Whole epoch seconds. */
+  readonly expiresAt: number;
 }
 
 export interface RunListQuery {

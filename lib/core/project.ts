@@ -1,12 +1,17 @@
 /** Read models from events: the run list and the timeline (design 3). Late and doubled events change nothing. */
 import type { Envelope } from './envelope.ts';
 import type { Views } from './ports.ts';
-import { RUN_EVENTS, type RunEventData } from './run-changes.ts';
+import { expiryOf, RUN_EVENTS, type RunEventData } from './run-changes.ts';
+
+/** Step Functions ends an execution after a year at the latest. */
+const LONGEST_RUN_MS = 365 * 86_400_000;
 
 const runEvents: ReadonlySet<string> = new Set(Object.values(RUN_EVENTS));
 
 /** Sequence number at the end of an event's id: `runId:seq` or `taskId:seq`. */
 const seqOf = (event: Envelope): number => Number(event.id.slice(event.id.lastIndexOf(':') + 1));
+
+const isClosed = ({ status }: RunEventData): boolean => status === 'succeeded' || status === 'failed';
 
 /** A run's row in the list: the newest event wins, whatever order they come in. */
 async function projectRun(views: Views, event: Envelope): Promise<void> {
@@ -20,6 +25,7 @@ async function projectRun(views: Views, event: Envelope): Promise<void> {
     startedAt: data.startedAt,
     updatedAt: data.updatedAt,
     seq: seqOf(event),
+    ...(isClosed(data) ? { expiresAt: expiryOf(data.updatedAt) } : {}),
   });
 }
 
@@ -39,6 +45,8 @@ export async function project(views: Views, event: Envelope): Promise<void> {
     eventId: event.id,
     type: event.type,
     source: event.causationid,
+    // Long enough for the longest run: nobody rewrites a timeline when its run ends.
+    expiresAt: expiryOf(Date.parse(event.time) + LONGEST_RUN_MS),
     ...(detail === undefined ? {} : { detail }),
   });
 }

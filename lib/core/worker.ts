@@ -127,7 +127,7 @@ export function worker(ports: WorkerPorts) {
       }
       item = write.item && asStep(write.item);
       verdict = verdictOn(item, request);
-      if (verdict.act === 'mine' && item) return item;
+      if (verdict.act === 'mine') return verdict.item;
     }
     return again(1);
   }
@@ -144,11 +144,9 @@ export function worker(ports: WorkerPorts) {
       case 'mine':
         return twice(claimOf(request));
       case 'revive':
-        return item === undefined ? again(1) : twice(reviveOf(request, item));
+        return twice(reviveOf(request, verdict.item));
       case 'exhaust':
-        return item === undefined
-          ? again(1)
-          : twice(exhaustOf(item, request.command, request.messageId, request.now));
+        return twice(exhaustOf(verdict.item, request.command, request.messageId, request.now));
       case 'ack':
         log.debug('task was finished before', { status: item?.status });
         return ACK;

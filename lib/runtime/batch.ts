@@ -5,6 +5,8 @@ import type { Disposition } from '#core/worker.ts';
 import type { StageContext } from './chain.ts';
 
 export interface BatchOptions {
+  /** Sets the visibility of what is reported. Default: it comes back after the queue's own time-out. */
+  readonly visibility?: Visibility;
   /** Records at the same time. Default 10, the largest batch of a standard queue without a window. */
   readonly concurrency?: number;
   /** With less than this left no record is started any more. Milliseconds, default 1,500. */
@@ -17,8 +19,8 @@ type Work = (record: SQSRecord, log: Log) => Promise<Disposition>;
  * Runs the records of a batch. A record that is not acked gets its visibility and is reported; an error that
  * `work` did not judge counts as "come back after the queue's own time-out".
  */
-export function batch(work: Work, visibility: Visibility, options: BatchOptions = {}) {
-  const { concurrency = 10, reserveMs = 1500 } = options;
+export function batch(work: Work, options: BatchOptions = {}) {
+  const { concurrency = 10, reserveMs = 1500, visibility } = options;
   return async (event: SQSEvent, context: StageContext): Promise<SQSBatchResponse> => {
     const records = Array.isArray(event?.Records) ? [...event.Records] : [];
     const failed: SQSRecord[] = [];
@@ -29,7 +31,7 @@ export function batch(work: Work, visibility: Visibility, options: BatchOptions 
         const disposition = late ? await notStarted(log) : await guarded(work, record, log);
         if (disposition?.ack) continue;
         failed.push(record);
-        if (disposition) await hide(visibility, record, disposition.seconds, log);
+        if (disposition && visibility) await hide(visibility, record, disposition.seconds, log);
       }
     };
     await Promise.all(Array.from({ length: concurrency }, lane));

@@ -41,6 +41,8 @@ export function workerPool(ports: PoolPorts, handlers: readonly TaskHandler[], o
         signal: abort.signal,
         log,
       });
-    return batch(one, ports.visibility, options)(event, context).finally(() => clearTimeout(timer));
+    return batch(one, { ...options, visibility: ports.visibility })(event, context).finally(() =>
+      clearTimeout(timer),
+    );
   });
 }
