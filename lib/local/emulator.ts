@@ -1,21 +1,18 @@
 /** The life of the local cloud: one MiniStack process, detached, that serves AWS's API at one port of 127.0.0.1. */
 
-import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CertificateFiles, ensureCertificate } from './certificate.ts';
+import { ensureCertificate } from './certificate.ts';
 import { type Cloud, DEFAULT_PORT, DEFAULT_STATE_DIR, readRecord, recordFile } from './cloud.ts';
+import { answers, call } from './control-call.ts';
+import { isEmulator, launch, logFile, tmpFolder } from './emulator-process.ts';
 import { LocalCloudError } from './errors.ts';
-import { NODE_DIR } from './places.ts';
+import { assertPortIsFree } from './ports.ts';
 import { commandOf, membersOf, signal } from './processes.ts';
 import { ensureVenv } from './venv.ts';
 
 const READY_MS = 30_000; // it takes 1 s; a busy machine, several times that
-const ANSWER_MS = 5_000; // of a health check, under load
 const SIGTERM_MS = 6_000; // it ends in 2-3 s, or lingers when an execution waits
 const SIGKILL_MS = 2_000;
 const POLL_MS = 50;
@@ -69,10 +66,6 @@ export async function startCloud(options: StartOptions = {}): Promise<{ cloud: C
   await mkdir(stateDir, { recursive: true });
   const files = await ensureCertificate(stateDir, python);
   await assertPortIsFree(port);
-  const tmp = tmpFolder(stateDir);
-  await rm(tmp, { recursive: true, force: true });
-  for (const folder of [tmp, homeFolder(stateDir)]) await mkdir(folder, { recursive: true });
-
   const cloud = await launch(port, stateDir, python, files);
   await untilReady(cloud);
   return { cloud, reused: false };
@@ -110,89 +103,6 @@ export async function resetCloud(cloud: Cloud): Promise<void> {
   );
 }
 
-/** A port of 127.0.0.1 that is free at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : freePort();
-}
-
-export function logFile(stateDir: string): string {
-  return join(stateDir, 'emulator.log');
-}
-
-function tmpFolder(stateDir: string): string {
-  return join(stateDir, 'tmp');
-}
-
-function homeFolder(stateDir: string): string {
-  return join(stateDir, 'home');
-}
-
-/** The functions inherit this environment: it holds what they and the emulator need and nothing of the person's. */
-function emulatorEnv(port: number, stateDir: string, files: CertificateFiles): Record<string, string> {
-  return {
-    HOME: homeFolder(stateDir),
-    TMPDIR: tmpFolder(stateDir),
-    LANG: 'C.UTF-8',
-    PATH: `${NODE_DIR}:/usr/bin:/bin`,
-    BIND_HOST: '127.0.0.1',
-    GATEWAY_PORT: String(port),
-    IOT_MTLS_ENABLED: '0', // it would listen at a second, fixed port
-    AUTH: 'true',
-    USE_SSL: '1',
-    MINISTACK_SSL_CERT: files.certificate,
-    MINISTACK_SSL_KEY: files.key,
-    NODE_EXTRA_CA_CERTS: files.certificate,
-  };
-}
-
-/**
- * Its own command, `ministack`, would also listen at 127.0.0.1:443 and keep a pid file in /tmp: two emulators at once
- * would meet there. What that command does besides, raising the limit of open files, the shell does.
- */
-function emulatorArgs(port: number, files: CertificateFiles): string[] {
-  const tls = ['--certfile', files.certificate, '--keyfile', files.key];
-  const server = ['--workers', '0', '--keep-alive', '75', '--bind', `127.0.0.1:${port}`];
-  return ['-m', 'hypercorn', 'ministack.app:app', ...server, ...tls];
-}
-
-function isEmulator(command: string, cloud: Cloud): boolean {
-  return (
-    command.includes('ministack.app:app') &&
-    command.includes(`127.0.0.1:${cloud.port} --certfile ${cloud.certificate}`)
-  );
-}
-
-async function launch(
-  port: number,
-  stateDir: string,
-  python: string,
-  files: CertificateFiles,
-): Promise<Cloud> {
-  const log = openSync(logFile(stateDir), 'w');
-  const raised = 'ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$0" "$@"';
-  const child = spawn('/bin/sh', ['-c', raised, python, ...emulatorArgs(port, files)], {
-    cwd: homeFolder(stateDir),
-    env: emulatorEnv(port, stateDir, files),
-    detached: true, // a session of its own: no Ctrl-C of ours reaches it, and its group is its pid
-    stdio: ['ignore', log, log],
-  });
-  closeSync(log);
-  const pid = await new Promise<number>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('spawn', () => resolve(child.pid ?? 0));
-  });
-  child.unref();
-  const startedAt = new Date().toISOString();
-  const endpoint = `https://127.0.0.1:${port}`;
-  const cloud: Cloud = { endpoint, port, pid, startedAt, stateDir, certificate: files.certificate };
-  await writeFile(recordFile(stateDir), `${JSON.stringify(cloud, null, 2)}\n`);
-  return cloud;
-}
-
 async function untilReady(cloud: Cloud): Promise<void> {
   const deadline = Date.now() + READY_MS;
   while (commandOf(cloud.pid) !== undefined && Date.now() < deadline) {
@@ -223,40 +133,4 @@ async function isGone(pid: number, withinMs: number): Promise<boolean> {
     await sleep(POLL_MS);
   }
   return true;
-}
-
-async function assertPortIsFree(port: number): Promise<void> {
-  const server = createServer();
-  const problem = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-    server.once('error', resolve);
-    server.listen(port, '127.0.0.1', () => resolve(undefined));
-  });
-  if (!problem) {
-    await new Promise((resolve) => server.close(resolve));
-    return;
-  }
-  throw new LocalCloudError(
-    'port_taken',
-    `port ${port} of 127.0.0.1 cannot be used: ${problem.code === 'EADDRINUSE' ? 'another program listens there' : problem.message}`,
-    `Choose another one: npx edow up --port ${port + 1}`,
-  );
-}
-
-async function answers(cloud: Cloud): Promise<boolean> {
-  return (await call(cloud, 'GET', '/_ministack/health')) === 200;
-}
-
-/** The status code, or undefined without an answer. */
-function call(cloud: Cloud, method: string, path: string): Promise<number | undefined> {
-  const ca = readFileSync(cloud.certificate);
-  const options = { host: '127.0.0.1', port: cloud.port, method, path, ca, agent: false, timeout: ANSWER_MS };
-  return new Promise((resolve) => {
-    const sent = request(options, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    });
-    sent.on('timeout', () => sent.destroy());
-    sent.on('error', () => resolve(undefined));
-    sent.end();
-  });
 }
