@@ -11,6 +11,7 @@ import {
 import { Construct } from 'constructs';
 import type { TaskContract } from '#core/contract.ts';
 import { ENV } from '#core/env-names.ts';
+import { maxReceiveCount } from '#core/retry.ts';
 import { type Access, onPayloads, onQueue, onTable } from './access.ts';
 import type { Alarms } from './alarms.ts';
 import { DeadLetteredQueue } from './dead-lettered-queue.ts';
@@ -63,8 +64,6 @@ export interface WorkerPoolProps extends PoolOptions {
   readonly alarms: Alarms;
 }
 
-/** Throttled polls, batch-mates of a crash and duplicates burn receives without a try (design 3.4). */
-const SPARE_RECEIVES = 15;
 const BATCH_SIZE = 10;
 
 /**
@@ -89,7 +88,7 @@ export class WorkerPool extends Construct {
       stage,
       visibilityTimeout: props.visibilityTimeout ?? visibilityFor(timeout),
       // The tries are counted on the item, never by receives: this is only the bound above them.
-      maxReceiveCount: Math.max(1, ...tasks.map((task) => task.retry.tries)) + SPARE_RECEIVES,
+      maxReceiveCount: maxReceiveCount(Math.max(1, ...tasks.map((task) => task.retry.tries))),
       ...(props.retention && { retention: props.retention }),
     });
     this.fn = new StageFunction(this, 'Worker', {
@@ -99,7 +98,7 @@ export class WorkerPool extends Construct {
       environment: {
         ...props.environment,
         [ENV.version]: stage.version,
-        [BATCH_CONCURRENCY]: String(props.batchConcurrency ?? batchSize),
+        [ENV.batchConcurrency]: String(props.batchConcurrency ?? batchSize),
       },
       ...(props.memorySize && { memorySize: props.memorySize }),
       ...(props.architecture && { architecture: props.architecture }),
@@ -138,9 +137,6 @@ export class WorkerPool extends Construct {
     });
   }
 }
-
-/** Tasks of one batch at the same time. */
-const BATCH_CONCURRENCY = 'EDOW_BATCH_CONCURRENCY';
 
 const readsSecret =
   (variable: string, secret: secretsmanager.ISecret): Access =>

@@ -15,6 +15,11 @@ export const ENV = {
   tenants: 'EDOW_TENANTS',
   /** JSON: command type -> URL of the work queue, for the sweeper's look at its depth. */
   workQueues: 'EDOW_WORK_QUEUES',
+  /** Tasks of one batch that run at the same time. */
+  batchConcurrency: 'EDOW_BATCH_CONCURRENCY',
+  /** Reference workers: the table that plays the downstream, or the real one's address. */
+  stubTable: 'EDOW_STUB_TABLE',
+  downstreamUrl: 'EDOW_DOWNSTREAM_URL',
   /** What is deployed: a hash of the code, shown with failures. */
   version: 'EDOW_VERSION',
   logLevel: 'EDOW_LOG_LEVEL',

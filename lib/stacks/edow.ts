@@ -1,6 +1,7 @@
 import type { App } from 'aws-cdk-lib';
 import { onTable } from '#constructs/access.ts';
 import type { PoolOptions } from '#constructs/worker-pool.ts';
+import { ENV } from '#core/env-names.ts';
 import { pools, workflows } from '#workflows/deployed.ts';
 import { ObservabilityStack } from './observability.ts';
 import { PipelineStack } from './pipeline.ts';
@@ -35,6 +36,6 @@ export function buildEdow(app: App, stage: StageSettings): EdowStacks {
 
 /** What the reference workers read: see workflows/order/tasks.ts. */
 function downstreamOf(stage: StageSettings, stubs?: StubsStack): Pick<PoolOptions, 'environment' | 'uses'> {
-  if (stubs) return { uses: [onTable('EDOW_STUB_TABLE', stubs.stub, ['GetItem', 'PutItem', 'UpdateItem'])] };
-  return { environment: { EDOW_DOWNSTREAM_URL: 'url' in stage.downstream ? stage.downstream.url : '' } };
+  if (stubs) return { uses: [onTable(ENV.stubTable, stubs.stub, ['GetItem', 'PutItem', 'UpdateItem'])] };
+  return { environment: { [ENV.downstreamUrl]: 'url' in stage.downstream ? stage.downstream.url : '' } };
 }
