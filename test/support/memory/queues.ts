@@ -1,0 +1,76 @@
+/** Queues in memory. */
+import type { Clock, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
+import type { Key } from '#core/store.ts';
+
+export interface ReceivedMessage {
+  readonly receiptHandle: string;
+  readonly body: string;
+  /** From 1. */
+  readonly receives: number;
+}
+
+/** A standard queue: a received message is hidden for a while and comes back unless it is deleted. */
+export interface MemoryQueue {
+  send(body: string): void;
+  /** The message that waits longest, if any is visible. */
+  receive(): ReceivedMessage | undefined;
+  remove(receiptHandle: string): void;
+  /** Messages that are visible. */
+  waiting(): number;
+  readonly visibility: Visibility;
+}
+
+/** @param visibilitySeconds how long a received message stays hidden. Default 60 */
+export function memoryQueue(clock: Clock, visibilitySeconds = 60): MemoryQueue {
+  interface Message {
+    readonly body: string;
+    receiptHandle: string;
+    receives: number;
+    visibleAt: number;
+  }
+  let messages: Message[] = [];
+  let handles = 0;
+  const visible = () => messages.filter(({ visibleAt }) => visibleAt <= clock.now());
+  const hideUntil = (message: Message, seconds: number): void => {
+    message.visibleAt = clock.now() + seconds * 1000;
+  };
+  return {
+    send: (body) =>
+      void messages.push({ body, receiptHandle: '', receives: 0, visibleAt: Number.NEGATIVE_INFINITY }),
+    receive: () => {
+      const [message] = visible().sort((left, right) => left.visibleAt - right.visibleAt);
+      if (message === undefined) return undefined;
+      message.receiptHandle = `receipt-${handles++}`;
+      message.receives++;
+      hideUntil(message, visibilitySeconds);
+      const { receiptHandle, body, receives } = message;
+      return { receiptHandle, body, receives };
+    },
+    remove: (receiptHandle) => {
+      messages = messages.filter((message) => message.receiptHandle !== receiptHandle);
+    },
+    waiting: () => visible().length,
+    visibility: {
+      change: async (receiptHandle, seconds) => {
+        if (!Number.isInteger(seconds) || seconds < 0 || seconds > 43_200)
+          throw new RangeError(`visibility is ${seconds}; allowed: whole seconds from 0 to 43,200`);
+        const message = messages.find((one) => one.receiptHandle === receiptHandle);
+        if (message && message.visibleAt > clock.now()) hideUntil(message, seconds);
+      },
+    },
+  };
+}
+
+export interface MemoryRetryQueue extends RetryQueue {
+  readonly keys: readonly Key[];
+}
+
+export function memoryRetryQueue(): MemoryRetryQueue {
+  const keys: Key[] = [];
+  return { keys, send: async ({ PK, SK }) => void keys.push({ PK, SK }) };
+}
+
+/** @param queues command type -> its work queue */
+export const memoryQueueDepth = (queues: ReadonlyMap<string, Pick<MemoryQueue, 'waiting'>>): QueueDepth => ({
+  waiting: async (commandType) => queues.get(commandType)?.waiting(),
+});
