@@ -43,7 +43,9 @@ function isInstalled() {
 function install() {
   process.stderr.write('edow: installing the packages of package-lock.json (npm ci); this happens once\n');
   // npm empties node_modules first: it must not run on a Node that lives there.
-  const path = process.env.PATH.split(delimiter).filter((folder) => !folder.startsWith(ROOT));
+  const path = process.env.PATH.split(delimiter).filter(
+    (folder) => !folder.startsWith(join(ROOT, 'node_modules')),
+  );
   const { error, status } = spawnSync('npm', ['ci'], {
     cwd: ROOT,
     env: { ...process.env, PATH: path.join(delimiter) },
