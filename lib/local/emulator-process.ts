@@ -67,6 +67,8 @@ export async function launch(
   const tmp = tmpFolder(stateDir);
   await rm(tmp, { recursive: true, force: true });
   for (const folder of [tmp, homeFolder(stateDir)]) await mkdir(folder, { recursive: true });
+  // Functions run from here. Without a manifest of its own the folder counts as part of this ES module package.
+  await writeFile(join(tmp, 'package.json'), '{"type":"commonjs"}\n');
   const log = openSync(logFile(stateDir), 'w');
   const raised = 'ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$0" "$@"';
   const child = spawn('/bin/sh', ['-c', raised, python, ...emulatorArgs(port, files)], {
