@@ -15,14 +15,20 @@ const SECRETS: readonly [RegExp, string][] = [
   [/\b\d(?:[ -]?\d){11,}\b/g, '<number>'],
 ];
 
-/** Bounded, without control characters, and without what looks like an address, an account or a credential. */
+/** Control characters, other line ends, and the two code points that queues and topics refuse. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffe\uffff]+/g;
+
+/** Bounded, one line of well-formed text, and without what looks like an address, an account or a credential. */
 export function redact(text: string, max = MAX_MESSAGE): string {
-  // Cut first: patterns then run over a bounded text.
-  let kept = text.slice(0, max * 4);
+  // Cut first: patterns then run over a bounded text. One line next: a number over two lines is still a number.
+  let kept = text
+    .slice(0, max * 4)
+    .toWellFormed()
+    .replace(UNPRINTABLE, ' ');
   for (const [pattern, mark] of SECRETS) kept = kept.replace(pattern, mark);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
-  kept = kept.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
-  return kept.length > max ? `${kept.slice(0, max - 1)}…` : kept;
+  kept = kept.trim();
+  return kept.length > max ? `${kept.slice(0, max - 1).toWellFormed()}…` : kept;
 }
 
 /** Groups failures of one cause: class, name and the message without quoted parts, numbers and ids. */
@@ -53,9 +59,10 @@ function classOf(error: unknown): ErrorClass {
 
 /** Judges whatever was thrown. Anything that we do not know is retryable. */
 export function judge(error: unknown): TriedAndFailed {
+  // `String`: a name or message that is no text must not hide the failure behind one of ours.
   const errorClass = classOf(error);
-  const name = redact(error instanceof Error ? error.name : 'NotAnError', MAX_NAME) || 'Error';
-  const message = redact(error instanceof Error ? error.message : `a ${typeof error} was thrown`);
+  const name = redact(error instanceof Error ? String(error.name) : 'NotAnError', MAX_NAME) || 'Error';
+  const message = redact(error instanceof Error ? String(error.message) : `a ${typeof error} was thrown`);
   return {
     failure: {
       class: errorClass,
