@@ -8,6 +8,7 @@ import { systemClock, systemIds } from '#adapters/system.ts';
 import { DISPATCH_FAILED, dispatcher } from '#core/dispatch.ts';
 import type { DispatchRequest } from '#core/dispatch-request.ts';
 import { ENV } from '#core/env-names.ts';
+import { errorFields } from '#core/errors.ts';
 import { chain } from '#runtime/chain.ts';
 import { required } from '#runtime/env.ts';
 
@@ -26,8 +27,8 @@ export const handler = chain<DispatchRequest, void>('dispatch', async (request, 
     await dispatch(request, log);
   } catch (error) {
     // A thrown error may go unseen until the state's time-out: the token is told, and the state tries again.
-    const name = error instanceof Error ? error.name : 'unknown';
-    log.error('dispatch failed', { error: name });
-    await answers.fail(request.token, DISPATCH_FAILED, `dispatch failed: ${name}`);
+    const fields = errorFields(error);
+    log.error('dispatch failed', fields);
+    await answers.fail(request.token, DISPATCH_FAILED, `dispatch failed: ${fields['error']}`);
   }
 });

@@ -4,9 +4,8 @@ import { dynamoStore } from '#adapters/dynamo-store.ts';
 import { dynamoViews } from '#adapters/dynamo-views.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { ENV } from '#core/env-names.ts';
-import { chain } from '#runtime/chain.ts';
 import { required, requiredJson } from '#runtime/env.ts';
-import { type HttpAnswer, type HttpEvent, problemAnswer, readRequest } from '#runtime/http.ts';
+import { httpEntry } from '#runtime/http-entry.ts';
 import { statusHttp } from '#runtime/status-http.ts';
 
 const client = dynamoClient();
@@ -17,8 +16,4 @@ const status = statusHttp({
   tenants: new Map(Object.entries(requiredJson<Record<string, string>>(ENV.tenants))),
 });
 
-export const handler = chain<HttpEvent, HttpAnswer>(
-  'status',
-  async (event) => status(readRequest(event)),
-  problemAnswer,
-);
+export const handler = httpEntry('status', status);

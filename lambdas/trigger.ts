@@ -5,9 +5,8 @@ import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnClient, sfnExecutions } from '#adapters/sfn.ts';
 import { systemClock, systemIds } from '#adapters/system.ts';
 import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
-import { chain } from '#runtime/chain.ts';
 import { required, requiredJson } from '#runtime/env.ts';
-import { type HttpAnswer, type HttpEvent, problemAnswer, readRequest } from '#runtime/http.ts';
+import { httpEntry } from '#runtime/http-entry.ts';
 import { triggerHttp } from '#runtime/trigger-http.ts';
 import { contracts } from '#workflows/contracts.ts';
 
@@ -22,8 +21,4 @@ const start = triggerHttp({
   tenants: new Map(Object.entries(requiredJson<Record<string, string>>(ENV.tenants))),
 });
 
-export const handler = chain<HttpEvent, HttpAnswer>(
-  'trigger',
-  async (event, context) => start(readRequest(event), context.log),
-  problemAnswer,
-);
+export const handler = httpEntry('trigger', start);

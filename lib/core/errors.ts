@@ -1,16 +1,25 @@
 /** The tree of errors. `code` is stable and may be relied on; messages say the wrong value, the allowed one and what to do. */
 
 export class EdowError extends Error {
+  // Names are written out in every class: bundles are minified, and a name is what operators see.
+  override readonly name: string = 'EdowError';
   readonly code: string;
   constructor(code: string, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = new.target.name;
     this.code = code;
   }
 }
 
+/** What a log line says of an error: never its message, which may quote what somebody sent. */
+export function errorFields(error: unknown): Record<string, string | undefined> {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const code = 'code' in error ? String(error.code) : undefined;
+  return { error: error.name, code, cause: error.cause instanceof Error ? error.cause.name : undefined };
+}
+
 /** A contract, a workflow or a construct is written wrong: thrown at synth or at load, never at run time. */
 export class ContractError extends EdowError {
+  override readonly name: string = 'ContractError';
   constructor(message: string) {
     super('contract', message);
   }
@@ -18,6 +27,7 @@ export class ContractError extends EdowError {
 
 /** A port could not say whether the call took effect, or refused it for now: try again. */
 export class PortUnavailable extends EdowError {
+  override readonly name: string = 'PortUnavailable';
   constructor(message: string, options?: ErrorOptions) {
     super('port_unavailable', message, options);
   }
@@ -25,6 +35,7 @@ export class PortUnavailable extends EdowError {
 
 /** A payload that a pointer names is missing, elsewhere than it may be, or changed: trying again does not help. */
 export class PayloadGone extends EdowError {
+  override readonly name: string = 'PayloadGone';
   constructor(message: string) {
     super('payload_gone', message);
   }
@@ -38,6 +49,7 @@ export interface TaskErrorOptions extends ErrorOptions {
 }
 
 export class TaskError extends EdowError {
+  override readonly name: string = 'TaskError';
   readonly noEffect: boolean;
   constructor(code: string, message: string, options: TaskErrorOptions = {}) {
     super(code, message, options);
@@ -47,6 +59,7 @@ export class TaskError extends EdowError {
 
 /** Trying again cannot help: the step fails at once and the message goes to the dead-letter queue. */
 export class PermanentError extends TaskError {
+  override readonly name: string = 'PermanentError';
   /** The task says no on purpose (a declined card): the run ends, it is not held for a fix. Default false. */
   readonly refused: boolean;
   constructor(message: string, options: TaskErrorOptions & { readonly refused?: boolean } = {}) {
@@ -57,6 +70,7 @@ export class PermanentError extends TaskError {
 
 /** A downstream asks us to come back later: the wait does not count as a try. */
 export class RetryAfterError extends TaskError {
+  override readonly name: string = 'RetryAfterError';
   /** Whole or fractional seconds; clamped to what the queue can do. */
   readonly seconds: number;
   constructor(message: string, seconds: number, options: TaskErrorOptions = {}) {

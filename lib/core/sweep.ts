@@ -2,6 +2,7 @@
 import type { Closer } from './close.ts';
 import { buildCommand, failureAnswer } from './dispatch.ts';
 import type { DeployedWorkflow } from './env-names.ts';
+import { errorFields } from './errors.ts';
 import { asRun, executionName, OPEN_SHARDS, type RunItem, type StepItem, splitPartition } from './items.ts';
 import type { Answers, Clock, Commands, Executions, Log, Payloads, QueueDepth } from './ports.ts';
 import { definitionChanged, resumeRun, startExecution, whyNotResumed } from './resume.ts';
@@ -55,10 +56,7 @@ export function sweeper(ports: SweepPorts) {
           if (after?.status === 'held') report.held += 1;
         } catch (error) {
           report.failed += 1;
-          log.error('run could not be checked', {
-            run: key.PK,
-            error: error instanceof Error ? error.name : 'unknown',
-          });
+          log.error('run could not be checked', { run: key.PK, ...errorFields(error) });
         }
       }
       if (report.left) break;

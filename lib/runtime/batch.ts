@@ -1,5 +1,6 @@
 /** A batch of SQS messages: each stands alone, a few at a time, and what is not finished is reported. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { errorFields } from '#core/errors.ts';
 import type { Log, Visibility } from '#core/ports.ts';
 import type { Disposition } from '#core/worker.ts';
 import type { StageContext } from './chain.ts';
@@ -48,7 +49,7 @@ async function guarded(work: Work, record: SQSRecord, log: Log): Promise<Disposi
   try {
     return await work(record, log);
   } catch (error) {
-    log.error('record failed unexpectedly', { error: error instanceof Error ? error.name : 'unknown' });
+    log.error('record failed unexpectedly', errorFields(error));
     return undefined;
   }
 }
@@ -58,6 +59,6 @@ async function hide(visibility: Visibility, record: SQSRecord, seconds: number, 
   try {
     await visibility.change(record.receiptHandle, seconds);
   } catch (error) {
-    log.warn('visibility was not changed', { error: error instanceof Error ? error.name : 'unknown' });
+    log.warn('visibility was not changed', errorFields(error));
   }
 }

@@ -2,6 +2,7 @@
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { ENV } from '#core/env-names.ts';
+import { errorFields } from '#core/errors.ts';
 import type { Log } from '#core/ports.ts';
 import { createLog } from './log.ts';
 
@@ -30,11 +31,8 @@ export function chain<Event, Answer>(
     .onError((request) => {
       const { error, context } = request;
       // The name only: a message may quote what the caller sent.
-      context.log?.error('unexpected error', { error: error?.name, code: codeOf(error) });
+      context.log?.error('unexpected error', errorFields(error));
       if (onError) request.response = onError(error, context);
     })
     .handler(work);
 }
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code) : undefined;

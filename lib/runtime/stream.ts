@@ -2,6 +2,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent, SQSEvent } from 'aws-lambda';
 import { toItem } from '#adapters/attribute-value.ts';
+import { errorFields } from '#core/errors.ts';
 import type { Log, RetryQueue } from '#core/ports.ts';
 import type { Item, Key, Store } from '#core/store.ts';
 import { batch } from './batch.ts';
@@ -34,7 +35,7 @@ export function eachChange(one: (change: Change, log: Log) => Promise<void>): Wo
         try {
           await one(change, log);
         } catch (error) {
-          log.error('record failed', { error: error instanceof Error ? error.name : 'unknown' });
+          log.error('record failed', errorFields(error));
           left.push(change);
         }
       }
@@ -86,7 +87,7 @@ async function fromStream(
   try {
     left = await work(left, log);
   } catch (error) {
-    log.error('records failed unexpectedly', { error: error instanceof Error ? error.name : 'unknown' });
+    log.error('records failed unexpectedly', errorFields(error));
   }
   const failed: DynamoDBBatchResponse['batchItemFailures'] = [];
   for (const change of left) {
@@ -117,7 +118,7 @@ async function setAside(retries: RetryQueue, { PK, SK }: Key, log: Log): Promise
     log.warn('record was set aside', { item: `${PK} ${SK}` });
     return true;
   } catch (error) {
-    log.error('record could not be set aside', { error: error instanceof Error ? error.name : 'unknown' });
+    log.error('record could not be set aside', errorFields(error));
     return false;
   }
 }
