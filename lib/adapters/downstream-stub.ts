@@ -2,8 +2,8 @@
  * The stub downstream: a table that plays inventory, payment, shipping and mail, with books of its own. It counts
  * calls and, by idempotency key, effects, and it fails as planned. Nothing in our own books is consulted.
  *
- * PK `CALL#operation`, SK idempotency key: `calls`, `effects` (1 once it was done), `repeats` (calls that asked for the
- * same effect again), `body` (JSON text of the first), `at`.
+ * PK `CALL#operation`, SK idempotency key: `calls`, `effects` (1 once it was done), `taken` (calls that got the
+ * effect or, asking again, its answer), `body` (JSON text of the first), `at`.
  * PK `FAULT#operation`, SK subject (an order id): `fails`, how many calls fail before one succeeds (-1: all),
  * `kind`: `error` | `permanent` | `throttled`, `retryAfter` seconds.
  */
@@ -82,7 +82,6 @@ export function stubDownstream(client: DynamoDBClient, table: string): Downstrea
           ':body': { S: JSON.stringify(body) },
           ':at': { S: new Date().toISOString() },
           ':one': { N: '1' },
-          ':before': { N: '-1' },
         },
         ReturnValues: 'ALL_NEW',
       }),

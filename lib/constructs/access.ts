@@ -11,6 +11,7 @@ import {
   type aws_sqs as sqs,
 } from 'aws-cdk-lib';
 import { ENV } from '#core/env-names.ts';
+import type { Stage } from './stage.ts';
 
 export type Access = (fn: lambda.Function) => void;
 
@@ -68,9 +69,9 @@ export const onPayloads =
   };
 
 export const publishesTo =
-  (variable: string, topic: sns.ITopic): Access =>
+  (variable: string, topic: sns.ITopic, stage: Stage): Access =>
   (fn) => {
-    allow(fn, 'sns', ['Publish'], [topic.topicArn]);
+    allow(fn, 'sns', stage.publishActions, [topic.topicArn]);
     fn.addEnvironment(variable, topic.topicArn);
   };
 

@@ -28,7 +28,7 @@ export class Dispatch extends Construct {
       entry: 'dispatch',
       uses: [
         onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query']),
-        publishesTo(ENV.commandsTopic, props.commands.topic),
+        publishesTo(ENV.commandsTopic, props.commands.topic, props.stage),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
       ],
     }).fn;

@@ -14,6 +14,8 @@ export interface Stage {
    * nothing narrower.
    */
   readonly answerOn: 'machines' | '*';
+  /** IAM actions that publishing takes: AWS counts PublishBatch as `sns:Publish`. */
+  readonly publishActions: readonly string[];
   /** Hash of the code: told with every failure. */
   readonly version: string;
 }

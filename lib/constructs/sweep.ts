@@ -60,7 +60,7 @@ export class Sweep extends Construct {
       uses: [
         onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query'], [props.openIndex]),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
-        publishesTo(ENV.commandsTopic, props.commands.topic),
+        publishesTo(ENV.commandsTopic, props.commands.topic, stage),
         onWorkflows(workflows, ['StartExecution', 'DescribeExecution', 'GetExecutionHistory']),
         seesDepth(props.commands.pools),
       ],

@@ -42,6 +42,7 @@ const ON_AWS = {
   synthesizer: () => new DefaultStackSynthesizer() as IStackSynthesizer,
   executionLogs: true,
   answerOn: 'machines',
+  publishActions: ['Publish'],
   observability: true,
 } as const;
 
@@ -54,11 +55,12 @@ export function stageFrom(context: StageContext): StageSettings {
       return {
         ...shared,
         name,
-        // The local cloud takes uploads by the caller's credentials only, drops execution logs, and checks
-        // states:SendTask* against `*`.
+        // The local cloud takes uploads by the caller's credentials only, drops execution logs, checks
+        // states:SendTask* against `*`, and PublishBatch as an action of its own.
         synthesizer: () => new CliCredentialsStackSynthesizer() as IStackSynthesizer,
         executionLogs: false,
         answerOn: '*',
+        publishActions: ['Publish', 'PublishBatch'],
         observability: false,
         removalPolicy: RemovalPolicy.DESTROY,
         logRetention: logs.RetentionDays.ONE_DAY,
