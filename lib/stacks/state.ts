@@ -21,6 +21,8 @@ export class StateStack extends Stack {
   readonly state: dynamodb.Table;
   readonly views: dynamodb.Table;
   readonly payloads: s3.Bucket;
+  /** Name under which other stacks import the bucket's ARN. */
+  readonly payloadsExport: string;
 
   constructor(scope: Construct, id: string, stage: StageSettings) {
     super(scope, id, { synthesizer: stage.synthesizer(), terminationProtection: stage.protect });
@@ -64,6 +66,7 @@ export class StateStack extends Stack {
       removalPolicy: stage.removalPolicy,
       ...(stage.emptyBucket && { autoDeleteObjects: true }),
     });
+    this.payloadsExport = this.resolve(this.exportValue(this.payloads.bucketArn))['Fn::ImportValue'];
     Validations.of(this.payloads).acknowledge({
       id: 'AwsSolutions-S1',
       reason:

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { buildEdow, type EdowStacks } from '#stacks/edow.ts';
+import { type StageContext, type StageName, stageFrom } from '#stacks/stages.ts';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+export const DOWNSTREAM = 'https://downstream.example.com';
+
+/** The flags of cdk.json, without bundling: templates do not depend on what is in the bundles. */
+export const testApp = (): App =>
+  new App({
+    analyticsReporting: false,
+    context: {
+      ...JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8')).context,
+      'aws:cdk:bundling-stacks': [],
+    },
+  });
+
+export interface BuiltApp extends EdowStacks {
+  readonly app: App;
+}
+
+export function buildStage(stage: StageName, more: Partial<StageContext> = {}): BuiltApp {
+  const app = testApp();
+  return {
+    app,
+    ...buildEdow(app, stageFrom({ stage, downstreamUrl: DOWNSTREAM, version: 'test', ...more })),
+  };
+}
+
+// Reading a template: values are asserted as they are deployed, intrinsics included.
+// biome-ignore lint/suspicious/noExplicitAny: a template is JSON without a schema of its own
+export type Resource = { readonly Type: string; readonly Properties: any; readonly [part: string]: unknown };
+
+export const templateOf = (stack: Stack): Template => Template.fromStack(stack);
+
+/** Resources of a type by logical id. */
+export const resources = (stack: Stack, type: string): Record<string, Resource> =>
+  templateOf(stack).findResources(type) as Record<string, Resource>;
+
+export const logicalIdOf = (stack: Stack, path: string): string => {
+  const child = stack.node.findChild(path.split('/')[0] ?? '');
+  const found = path
+    .split('/')
+    .slice(1)
+    .reduce((node, id) => node.node.findChild(id), child);
+  return Stack.of(found).getLogicalId((found.node.defaultChild ?? found) as never);
+};
