@@ -120,6 +120,7 @@ export function viewsContract(make: () => Promise<Views>): void {
       eventId: `${runId}/Reserve/0:${second}`,
       type: 'inventory.stock.reserved',
       source: `${runId}/Reserve/0`,
+      expiresAt: 1_803_800_000,
       ...more,
     });
 
