@@ -10,13 +10,10 @@ export class UnsafeJson extends Error {
   }
 }
 
-const NUMBER = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-
-/** Significant digits and exponent of a decimal, so that equal values give equal text. */
+/** Significant digits and exponent of a JSON number, so that equal values give equal text. */
 function decimal(text: string): string {
-  const match = NUMBER.exec(text);
-  if (!match) return text;
-  const [, whole = '', fraction = '', exponent = '0'] = match;
+  const [mantissa, exponent = '0'] = text.replace(/^-/, '').split(/e/i) as [string, string?];
+  const [whole, fraction = ''] = mantissa.split('.') as [string, string?];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
   const kept = digits.replace(/0+$/, '');
   if (kept === '') return '0';

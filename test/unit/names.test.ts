@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENV } from '#core/env-names.ts';
 import { ContractError } from '#core/errors.ts';
-import { assertCommandType, assertEventType, assertStepKey, assertWorkflowName } from '#core/names.ts';
+import {
+  assertCommandType,
+  assertEventType,
+  assertStepKey,
+  assertWorkflowName,
+  schemaUri,
+} from '#core/names.ts';
 
 const accepts = (check: (name: string) => void, name: string): boolean => {
   try {
@@ -129,6 +135,10 @@ test.each([
   ['order/2', false],
 ])('workflow name "%s": %s', (name, expected) => {
   expect(accepts(assertWorkflowName, name)).toBe(expected);
+});
+
+test('schemaUri names type and version', () => {
+  expect(schemaUri('a.b.c', 3)).toBe('urn:edow:schema:a.b.c:3');
 });
 
 test('no two environment variables share a name, and Lambda takes each', () => {
