@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { failureLines, progressOf } from './cdk-lines.ts';
 import { ACCOUNT, type Cloud, cloudEnv, REGION } from './cloud.ts';
+import { answers } from './control-call.ts';
 import { LocalCloudError } from './errors.ts';
 import { PROJECT_ROOT } from './places.ts';
+import { commandOf } from './processes.ts';
 import { runProgram } from './run-program.ts';
 
 const CDK = join(PROJECT_ROOT, 'node_modules', '.bin', 'cdk');
@@ -55,8 +57,11 @@ export async function deploy(deployment: Deployment): Promise<Outputs> {
         const progress = progressOf(line);
         if (progress) onProgress(progress);
       },
+      // The CDK would try for half a minute to reach an emulator that was killed.
+      isWorthwhile: () => commandOf(cloud.pid) !== undefined,
     });
     if (code === 0) return;
+    if (!(await answers(cloud))) throw wentAway(cloud, `during cdk ${args[0]}`);
     throw new LocalCloudError(
       'deploy_failed',
       `cdk ${args[0]} failed:\n${failureLines(tail).join('\n')}`,
@@ -64,14 +69,18 @@ export async function deploy(deployment: Deployment): Promise<Outputs> {
     );
   };
 
+  const bootstrapOnce = async () => {
+    if (await isBootstrapped(cloud)) return;
+    onProgress('bootstrapping the account');
+    // Outside the project: where a cdk.json names an app, bootstrap would synthesize it once more.
+    await cdk(cloud.stateDir, 'bootstrap', `aws://${ACCOUNT}/${REGION}`);
+  };
+  if (!(await answers(cloud))) throw wentAway(cloud, 'at present');
+  onProgress('synthesizing the app');
   // Two separate things, each some seconds long: the app's templates, and the account's asset bucket.
-  onProgress('synthesizing the app, bootstrapping the account');
   const both = [
     cdk(PROJECT_ROOT, 'synth', '--quiet', '--app', app, '--output', assembly, ...context),
-    // Outside the project: where a cdk.json names an app, bootstrap would synthesize it once more.
-    isBootstrapped(cloud).then((isDone) =>
-      isDone ? undefined : cdk(cloud.stateDir, 'bootstrap', `aws://${ACCOUNT}/${REGION}`),
-    ),
+    bootstrapOnce(),
   ];
   await Promise.allSettled(both);
   await Promise.all(both);
@@ -93,13 +102,16 @@ async function isBootstrapped(cloud: Cloud): Promise<boolean> {
   } catch (error) {
     const isUnknownStack = error instanceof Error && error.name === 'ValidationError';
     if (isUnknownStack) return false;
-    throw new LocalCloudError(
-      'unreachable',
-      `the local cloud at ${cloud.endpoint} does not answer: ${error instanceof Error ? error.message : error}`,
-      'Start it: npx edow up',
-      { cause: error },
-    );
+    throw error;
   } finally {
     client.destroy();
   }
+}
+
+function wentAway(cloud: Cloud, when: string): LocalCloudError {
+  return new LocalCloudError(
+    'unreachable',
+    `the local cloud at ${cloud.endpoint} does not answer ${when}`,
+    'Start it again, it keeps nothing: npx edow up',
+  );
 }

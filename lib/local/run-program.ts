@@ -12,10 +12,14 @@ export interface ProgramRun {
   /** Appended to. */
   readonly logFile: string;
   readonly onLine?: (line: string) => void;
+  /** Asked every second; once false, the program is ended (SIGTERM). Default: always true. */
+  readonly isWorthwhile?: () => boolean;
 }
 
 /** Lines kept for an error message. */
 const TAIL_LINES = 40;
+
+const WORTHWHILE_MS = 1_000;
 
 /** `code` is null when the program could not be started (then `missing` may be true) or was ended by a signal. */
 export async function runProgram(
@@ -41,7 +45,11 @@ export async function runProgram(
     ended.resolve({ code: null, missing: error.code === 'ENOENT' });
   });
   child.on('close', (code) => ended.resolve({ code, missing: false }));
+  const watch = setInterval(() => {
+    if (run.isWorthwhile?.() === false) child.kill();
+  }, WORTHWHILE_MS);
   const result = await ended.promise;
+  clearInterval(watch);
   await new Promise<void>((resolve) => log.end(resolve));
   return { ...result, tail };
 }
