@@ -41,10 +41,15 @@ export function memoryStore({ onChange }: MemoryStoreOptions = {}): MemoryStore 
       const item = held.get(idOf(put.item));
       return holds(put.when, item) ? write(storedItem(put.item)) : refuse(item);
     },
-    partition: async (pk) => items().filter(({ PK }) => PK === pk),
+    partition: async (pk) =>
+      [...held.values()]
+        .filter(({ PK }) => PK === pk)
+        .sort(byKey)
+        .map(storedItem),
     openRuns: async (shard, until, limit) =>
-      items()
+      [...held.values()]
         .filter((item) => item[OPEN_INDEX.partition] === shard)
+        .sort(byKey)
         .map((item) => ({ at: item[OPEN_INDEX.sort], key: { PK: item.PK, SK: item.SK } }))
         .filter(
           (entry): entry is { at: number; key: Key } => typeof entry.at === 'number' && entry.at <= until,

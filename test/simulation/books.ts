@@ -1,0 +1,180 @@
+/** What was seen from outside, apart from the books of the code under test. */
+import type { Envelope } from '#core/envelope.ts';
+import { asRun, asStep, type RunItem, type StepItem, taskIdOf } from '#core/items.ts';
+import type { Item } from '#core/store.ts';
+import type { Plan, PlannedRun, PlannedStep } from './plan.ts';
+import type { Change } from './tables.ts';
+
+/** One run of a handler, in true time. */
+export interface HandlerRun {
+  readonly taskId: string;
+  readonly startedAt: number;
+  endedAt: number | undefined;
+}
+
+export interface Books {
+  /** First invariant that was seen broken. */
+  readonly broken: string[];
+  breaks(invariant: string): void;
+  /** Runs of handlers by task. */
+  readonly attempts: Map<string, HandlerRun[]>;
+  /** Effects outside our books by idempotency key. */
+  readonly effects: Map<string, number>;
+  /** Runs that were put, by their id. */
+  readonly planned: Map<string, PlannedRun>;
+  /** Events that must be told, by id, and to whom they were. */
+  readonly expected: Map<string, { type: string; lost: boolean; content: string; told: Set<string> }>;
+  readonly doneAt: Map<string, number>;
+  /** Rounds of tries that were granted, by task: a later execution, or an operator's copy. */
+  readonly rounds: Map<string, number>;
+  /** Messages that were sent back on purpose, by task. */
+  readonly sentBack: Map<string, number>;
+  /** Logged reasons by message. */
+  readonly reasons: Map<string, string>;
+  /** Since when a run has been running, and what it is now. */
+  readonly running: Map<string, number>;
+  readonly accepted: Map<string, string>;
+  follow(change: Change): void;
+  begins(taskId: string): HandlerRun;
+  /** The try was deferred: it does not count. */
+  deferred(taskId: string): void;
+  /** An effect, which may come after the end of its sender. */
+  effect(run: HandlerRun): void;
+  told(subscriber: string, event: Envelope): void;
+  /** The stream lost this change before relay saw it. */
+  lost(item: Item): void;
+}
+
+/** Who reads the topic of events. */
+export const SUBSCRIBERS = ['project', 'audit'] as const;
+
+export function booksOf(plan: Plan, now: () => number): Books {
+  const broken: string[] = [];
+  const attempts = new Map<string, HandlerRun[]>();
+  const planned = new Map<string, PlannedRun>();
+  const effects = new Map<string, number>();
+  const expected: Books['expected'] = new Map();
+  const doneAt = new Map<string, number>();
+  const rounds = new Map<string, number>();
+  const sentBack = new Map<string, number>();
+  const reasons = new Map<string, string>();
+  const running = new Map<string, number>();
+  const accepted = new Map<string, string>();
+  const triesInRound = new Map<string, number>();
+  const breaks = (invariant: string): void => {
+    broken.push(invariant);
+  };
+  const bump = (map: Map<string, number>, key: string): void => {
+    map.set(key, (map.get(key) ?? 0) + 1);
+  };
+
+  const isOpen = ({ endedAt }: HandlerRun): boolean => endedAt === undefined || endedAt > now();
+  const stepOf = (taskId: string): PlannedStep | undefined => {
+    const [runId = '', stepKey] = taskId.split('/');
+    return planned
+      .get(runId)
+      ?.workflow.groups.flat()
+      .find((step) => step.stepKey === stepKey);
+  };
+
+  function expect(id: string, type: string | undefined, content: string): void {
+    if (expected.has(id)) breaks(`3: event ${id} would be told for two changes`);
+    expected.set(id, { type: type ?? 'nothing', lost: false, content, told: new Set() });
+  }
+
+  function followStep(before: StepItem | undefined, after: StepItem): void {
+    const taskId = taskIdOf(after.runId, after.stepKey);
+    if (before?.status === after.status) return;
+    if (before?.status === 'done') breaks(`2: ${taskId} was done and became ${after.status}`);
+    if (before?.status === 'cancelled') breaks(`4: ${taskId} was cancelled and became ${after.status}`);
+    if (before?.status === 'dead' && after.status === 'claimed') {
+      if ((sentBack.get(taskId) ?? 0) === 0) breaks(`6: ${taskId} was revived though nobody sent it back`);
+      triesInRound.set(taskId, 0);
+      bump(rounds, taskId);
+    }
+    if (before?.status === 'dead' && after.status === 'retrying') {
+      if ((before.outcomeExecution ?? 0) >= after.execution)
+        breaks(`6: ${taskId} was reset by the execution in which it died`);
+      triesInRound.set(taskId, 0);
+      bump(rounds, taskId);
+    }
+    if (after.status === 'done') {
+      if (doneAt.has(taskId)) breaks(`2: ${taskId} was committed twice`);
+      doneAt.set(taskId, now());
+    }
+    if (after.status === 'done' || after.status === 'dead')
+      expect(
+        `${taskId}:${after.seq}`,
+        after.outbox?.type,
+        after.result ?? after.resultRef ?? after.reason ?? '',
+      );
+  }
+
+  function followRun(before: RunItem | undefined, after: RunItem): void {
+    const asked = plan.runs.find(({ key }) => key === after.correlationId);
+    if (before === undefined && asked) planned.set(after.runId, asked);
+    if (before?.status === after.status && before.execution === after.execution) return;
+    if (before?.status === 'succeeded' || before?.status === 'failed')
+      breaks(`1: run ${after.runId} had ${before.status} and became ${after.status}`);
+    if (after.status === 'running') running.set(after.runId, now());
+    else running.delete(after.runId);
+    expect(`${after.runId}:${after.seq}`, after.outbox?.type, '');
+  }
+
+  return {
+    broken,
+    breaks,
+    attempts,
+    effects,
+    planned,
+    expected,
+    doneAt,
+    rounds,
+    sentBack,
+    reasons,
+    running,
+    accepted,
+    follow({ before, after }: { before: Item | undefined; after: Item }) {
+      if (after.SK === 'RUN') followRun(before && asRun(before), asRun(after));
+      else if (after.SK.startsWith('STEP#')) followStep(before && asStep(before), asStep(after));
+    },
+    begins(taskId) {
+      const run: HandlerRun = { taskId, startedAt: now(), endedAt: undefined };
+      const earlier = attempts.get(taskId) ?? [];
+      if (earlier.some(isOpen)) breaks(`2: two attempts of ${taskId} at the same time`);
+      if (doneAt.has(taskId)) breaks(`9: ${taskId} was attempted again though it was done`);
+      attempts.set(taskId, [...earlier, run]);
+      const before = triesInRound.get(taskId) ?? 0;
+      triesInRound.set(taskId, before + 1);
+      const allowed = stepOf(taskId)?.tries ?? 0;
+      if (before >= allowed)
+        breaks(`6: attempt ${before + 1} of ${taskId} in one round, allowed are ${allowed}`);
+      return run;
+    },
+    deferred(taskId) {
+      triesInRound.set(taskId, (triesInRound.get(taskId) ?? 1) - 1);
+    },
+    effect(run) {
+      bump(effects, run.taskId);
+      if (run.endedAt === undefined) return;
+      run.endedAt = now();
+      const others = (attempts.get(run.taskId) ?? []).filter((other) => other !== run);
+      if (others.some((other) => isOpen(other) && other.startedAt > run.startedAt))
+        breaks(`2: a late effect of ${run.taskId} fell into its next attempt`);
+    },
+    lost(item) {
+      const subject =
+        item.SK === 'RUN' ? asRun(item).runId : taskIdOf(asStep(item).runId, asStep(item).stepKey);
+      const known = expected.get(`${subject}:${item['seq']}`);
+      if (known) known.lost = true;
+    },
+    told(subscriber, event) {
+      const known = expected.get(event.id);
+      if (known === undefined) breaks(`3: event ${event.id} tells what is not on record`);
+      else {
+        if (known.type !== event.type) breaks(`3: event ${event.id} is ${event.type}, not ${known.type}`);
+        known.told.add(subscriber);
+      }
+    },
+  };
+}

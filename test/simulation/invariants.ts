@@ -1,0 +1,53 @@
+/** What must hold when the world is at rest (the design's invariants, by their numbers). */
+import { taskIdOf } from '#core/items.ts';
+import type { Books } from './books.ts';
+import { SUBSCRIBERS } from './books.ts';
+import { runsOf, stepsOf } from './people.ts';
+import type { Plan } from './plan.ts';
+import type { Queue } from './queues.ts';
+import type { Tables } from './tables.ts';
+
+export interface AtRest {
+  readonly plan: Plan;
+  readonly books: Books;
+  readonly tables: Tables;
+  readonly queues: readonly Queue[];
+}
+
+export function checkAtRest({ plan, books, tables, queues }: AtRest): void {
+  const { breaks } = books;
+  const runs = runsOf(tables);
+  const steps = stepsOf(tables);
+
+  for (const [key, runId] of books.accepted)
+    if (!runs.some((run) => run.runId === runId))
+      breaks(`1: key ${key} was accepted, its run ${runId} is not on record`);
+  for (const { key } of plan.runs) {
+    const mine = runs.filter(({ correlationId }) => correlationId === key);
+    if (mine.length > 1) breaks(`1: key ${key} has ${mine.length} runs`);
+  }
+  for (const run of runs) {
+    if (run.status === 'running') breaks(`1: run ${run.runId} still runs`);
+    if (run.status === 'held')
+      breaks(`9: run ${run.runId} is held though its cause is fixed and its letters are replayed`);
+    if (run.status === 'succeeded') {
+      const planned = books.planned.get(run.runId)?.workflow.groups.flat() ?? [];
+      for (const { stepKey } of planned)
+        if (!books.doneAt.has(taskIdOf(run.runId, stepKey)))
+          breaks(`1: run ${run.runId} succeeded without step ${stepKey}`);
+    }
+  }
+  for (const step of steps) {
+    const taskId = taskIdOf(step.runId, step.stepKey);
+    const effects = books.effects.get(taskId) ?? 0;
+    if (step.status === 'done' && effects === 0) breaks(`9: ${taskId} is done without its effect`);
+  }
+  for (const [id, { lost, told, type }] of books.expected)
+    for (const subscriber of SUBSCRIBERS)
+      if (!told.has(subscriber) && !lost) breaks(`3: event ${id} (${type}) never reached ${subscriber}`);
+  for (const queue of queues) {
+    if (queue.size() > 0) breaks(`5: ${queue.size()} messages are left on ${queue.name}`);
+    if (queue.deadLetters.size > 0)
+      breaks(`5: ${queue.deadLetters.size} dead letters are left of ${queue.name}`);
+  }
+}

@@ -1,0 +1,231 @@
+/** Clients that ask for runs, and the operator who mends, replays and resumes. */
+import { asRun, asStep, executionName, type RunItem, type StepItem, splitPartition } from '#core/items.ts';
+import { isUnreadable, parseCommand } from '#core/read-command.ts';
+import { MAX_RESUMES, resumeRun } from '#core/resume.ts';
+import type { RunRequest } from '#core/trigger.ts';
+import type { Actors, Trace } from './actors.ts';
+import type { Books } from './books.ts';
+import type { Clockwork } from './clockwork.ts';
+import type { Faults } from './faults.ts';
+import type { Machine } from './machine.ts';
+import type { Plan, PlannedRun } from './plan.ts';
+import type { Message, Queue } from './queues.ts';
+import type { Random } from './random.ts';
+import type { Stages } from './stages.ts';
+import type { Tables } from './tables.ts';
+
+export interface PeopleParts {
+  readonly plan: Plan;
+  readonly clockwork: Clockwork;
+  readonly faults: Faults;
+  readonly random: Random;
+  readonly actors: Actors;
+  readonly tables: Tables;
+  readonly books: Books;
+  readonly machine: Machine;
+  readonly stages: Stages;
+  readonly pools: ReadonlyMap<string, Queue>;
+  /** Retry queues of the stream's followers. */
+  readonly retries: readonly Queue[];
+  readonly trace: Trace | undefined;
+}
+
+const MINUTE = 60_000;
+/** A client asks again after no answer, and in the end is content with what the sweeper does. */
+const CLIENT_TRIES = 8;
+
+export function clientsOf({ plan, clockwork, faults, random, books, stages }: PeopleParts): void {
+  function ask(run: PlannedRun, tries: number): void {
+    const request = {
+      workflow: run.workflow.name,
+      tenant: 'default',
+      idempotencyKey: run.key,
+      input: run.input,
+      correlationId: run.key,
+    };
+    stages.start(request, (how) => {
+      const answer = typeof how === 'object' && 'value' in how ? how.value : undefined;
+      if (answer?.accepted) {
+        const known = books.accepted.get(run.key);
+        if (known !== undefined && known !== answer.run.runId) books.breaks(`1: key ${run.key} has two runs`);
+        books.accepted.set(run.key, answer.run.runId);
+        if (faults.strikes('client sends other request')) askOtherwise(request, run.input);
+        if (faults.strikes('client repeats'))
+          clockwork.at(clockwork.now() + random.between(100, 10 * MINUTE), () => ask(run, tries + 1));
+      } else if (answer?.why === 'other_request')
+        books.breaks(`1: key ${run.key} was refused to its own request`);
+      else if (tries < CLIENT_TRIES)
+        clockwork.at(clockwork.now() + random.between(500, 20_000), () => ask(run, tries + 1));
+    });
+  }
+
+  /** The key of a run that was accepted, with another body. */
+  function askOtherwise(request: RunRequest, input: PlannedRun['input']): void {
+    const other = {
+      ...request,
+      input: { ...input, value: -1 },
+      correlationId: `${request.idempotencyKey}-other`,
+    };
+    clockwork.at(clockwork.now() + random.between(0, MINUTE), () =>
+      stages.start(other, (how) => {
+        const answer = typeof how === 'object' && 'value' in how ? how.value : undefined;
+        if (answer?.accepted) books.breaks(`1: key ${request.idempotencyKey} took another request`);
+      }),
+    );
+  }
+
+  for (const run of plan.runs) clockwork.at(run.startAt, () => ask(run, 1));
+}
+
+/** How often the operator looks. */
+const LOOK_MS = [2 * MINUTE, 8 * MINUTE] as const;
+
+export interface Operator {
+  /** Whether something is left that only a person can do. */
+  needed(): boolean;
+}
+
+export function operatorOf(parts: PeopleParts): Operator {
+  const { plan, clockwork, faults, random, actors, tables, books, machine, stages, pools, retries, trace } =
+    parts;
+  const say = (text: string): void => trace?.('operator', text);
+
+  function sendBack(queue: Queue, message: Message, how: 'replay' | 'move'): void {
+    queue.deadLetters.delete(message.id);
+    const command = parseCommand(message.body);
+    if (isUnreadable(command) || !books.planned.has(command.runid)) {
+      if (!books.reasons.has(message.id) && message.burnt === 0)
+        books.breaks(`5: ${message.id} is a dead letter without a reason`);
+      say(`discards ${message.id}: ${books.reasons.get(message.id)}`);
+      return;
+    }
+    books.sentBack.set(command.id, (books.sentBack.get(command.id) ?? 0) + 1);
+    const replay = how === 'replay' ? message.replay + 1 : message.replay;
+    const sent = queue.send({ body: message.body, replay, origin: how });
+    say(
+      `${how === 'replay' ? 'replays' : 'moves back'} ${message.id} of ${command.id.slice(26)} as ${sent.id}`,
+    );
+  }
+
+  function moveBack(queue: Queue, message: Message): void {
+    queue.deadLetters.delete(message.id);
+    queue.send({ body: message.body, origin: 'move' });
+    say(`moves back ${message.id}`);
+  }
+
+  const letters = (): { queue: Queue; message: Message }[] =>
+    [...pools.values()].flatMap((queue) =>
+      [...queue.deadLetters.values()].map((message) => ({ queue, message })),
+    );
+
+  const heldRuns = (): { run: RunItem; steps: StepItem[] }[] =>
+    [...books.planned.keys()].flatMap((runId) => {
+      const { run, steps } = splitPartition(tables.items().filter(({ PK }) => PK === `RUN#${runId}`));
+      return run?.status === 'held' ? [{ run, steps }] : [];
+    });
+
+  function resume(run: RunItem): void {
+    say(`resumes ${run.runId.slice(-4)} by hand`);
+    actors.spawn(
+      'operator',
+      20_000,
+      async (actor) => {
+        const ports = stages.portsAndStore(actor);
+        const deployed = ports.workflows.get(run.workflow);
+        if (deployed) await resumeRun(ports, run, deployed, false);
+      },
+      () => undefined,
+    );
+  }
+
+  function look(): void {
+    clockwork.at(clockwork.now() + random.between(...LOOK_MS), look, 'idle');
+    if (clockwork.now() < plan.fixedAt) {
+      lookEarly();
+      return;
+    }
+    for (const { queue, message } of letters())
+      sendBack(queue, message, random.chance(0.5) ? 'replay' : 'move');
+    for (const queue of retries) for (const message of queue.deadLetters.values()) moveBack(queue, message);
+    for (const { run, steps } of heldRuns()) {
+      const redriven = faults.strikes('redrive of the execution');
+      if (redriven && machine.redrive(executionName(run.runId, run.execution))) continue;
+      if (onlyByHand(run, steps) || faults.strikes('resume by hand')) resume(run);
+    }
+  }
+
+  /** Before the fix: a replay too early, an execution stopped by hand. */
+  function lookEarly(): void {
+    for (const { queue, message } of letters())
+      if (faults.strikes('replay before the fix'))
+        sendBack(queue, message, random.chance(0.5) ? 'replay' : 'move');
+    for (const { name, status } of machine.executions())
+      if (status === 'RUNNING' && faults.strikes('execution stopped by hand')) machine.stop(name);
+  }
+
+  /** What no replay heals: stopped by hand, resumed too often, another definition. */
+  const onlyByHand = (run: RunItem, steps: readonly StepItem[]): boolean =>
+    !steps.some(({ status }) => status === 'dead') &&
+    (run.cause?.execution === 'ABORTED' ||
+      run.resumes >= MAX_RESUMES ||
+      stages.deployed().get(run.workflow)?.definition !== run.definition);
+
+  clockwork.at(clockwork.now() + random.between(...LOOK_MS), look, 'idle');
+  return {
+    needed: () =>
+      letters().length > 0 ||
+      heldRuns().length > 0 ||
+      retries.some(({ deadLetters }) => deadLetters.size > 0),
+  };
+}
+
+/** Messages that nobody of ours has sent. */
+export function strangersOf({ clockwork, faults, random, pools, plan }: PeopleParts): void {
+  const queues = [...pools.values()];
+  const bodies = [
+    'no JSON',
+    '{"specversion":"1.0"}',
+    '[]',
+    JSON.stringify({ ...SAMPLE, type: 'nobody.handles.it' }),
+    JSON.stringify(SAMPLE),
+  ];
+  for (let at = 0; at < 4; at += 1) {
+    if (!faults.strikes('strange message')) continue;
+    clockwork.at(plan.runs[0]?.startAt ?? 0 + random.between(0, 10 * MINUTE), () =>
+      random.pick(queues).send({ body: random.pick(bodies), origin: 'stranger' }),
+    );
+  }
+}
+
+/** A command of a run that is on nobody's record. */
+const SAMPLE = {
+  specversion: '1.0',
+  id: '01ARZ3NDEKTSV4RRFFQ69G5FAV/S1a/0',
+  source: 'urn:edow:workflow:first',
+  type: 'alpha.thing.make',
+  time: '2026-01-05T09:00:00.000Z',
+  datacontenttype: 'application/json',
+  data: { value: 1, filling: '' },
+  correlationid: 'c',
+  causationid: 'c',
+  traceparent: '00-11111111111111111111111111111111-2222222222222222-01',
+  tenant: 'default',
+  workflow: 'first',
+  runid: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  step: 'S1a',
+  execution: 10_000,
+  entry: 0,
+  deadline: '2026-01-05T10:00:00.000Z',
+  trylimit: 3,
+};
+
+export const runsOf = (tables: Tables): RunItem[] =>
+  tables
+    .items()
+    .filter(({ SK }) => SK === 'RUN')
+    .map(asRun);
+export const stepsOf = (tables: Tables): StepItem[] =>
+  tables
+    .items()
+    .filter(({ SK }) => SK.startsWith('STEP#'))
+    .map(asStep);

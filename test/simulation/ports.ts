@@ -1,0 +1,151 @@
+/** Every port as one actor has it: each call is an await at which the actor may end. */
+import { ulid } from '#adapters/system.ts';
+import type { DeployedWorkflow } from '#core/env-names.ts';
+import type { Command, Envelope } from '#core/envelope.ts';
+import type {
+  Answers,
+  Commands,
+  Events,
+  Executions,
+  Ids,
+  Payloads,
+  QueueDepth,
+  Visibility,
+} from '#core/ports.ts';
+import { memoryPayloads } from '#test/memory/payloads.ts';
+import type { Actor, Actors, CallFaults } from './actors.ts';
+import type { Books } from './books.ts';
+import { SUBSCRIBERS } from './books.ts';
+import type { Clockwork } from './clockwork.ts';
+import type { Faults } from './faults.ts';
+import type { Machine } from './machine.ts';
+import type { Plan } from './plan.ts';
+import type { Queue } from './queues.ts';
+import type { Random } from './random.ts';
+
+export interface PortParts {
+  readonly plan: Plan;
+  readonly clockwork: Clockwork;
+  readonly faults: Faults;
+  readonly actors: Actors;
+  readonly random: Random;
+  readonly books: Books;
+  readonly machine: Machine;
+  /** Work queues by command type. */
+  readonly pools: ReadonlyMap<string, Queue>;
+}
+
+export interface ActorPorts {
+  readonly answers: Answers;
+  readonly executions: Executions;
+  readonly commands: Commands;
+  readonly events: Events;
+  readonly payloads: Payloads;
+  readonly queues: QueueDepth;
+  readonly ids: Ids;
+  visibility(queue: Queue): Visibility;
+}
+
+/** A topic hands a message to a queue within so many milliseconds, late by a fault: its send time is that of the queue. */
+const LATE_MS = [1000, 9000] as const;
+/** A queue may keep a message to itself for a while. */
+const HIDDEN_MS = [20_000, 240_000] as const;
+
+export function portsOf(parts: PortParts) {
+  const { clockwork, faults, actors, random, books, machine, pools, plan } = parts;
+  const payloads = memoryPayloads();
+  const bytes = (count: number): Uint8Array =>
+    Uint8Array.from({ length: count }, () => random.between(0, 255));
+  const hex = (count: number): string => Buffer.from(bytes(count)).toString('hex');
+
+  function deliver(command: Command): void {
+    const queue = pools.get(command.type);
+    if (queue === undefined || faults.strikes('message dropped by a filter')) return;
+    const send = (): void => {
+      const delay = faults.strikes('message late') ? random.between(...LATE_MS) : random.between(5, 80);
+      const hiddenMs = faults.strikes('message hidden') ? random.between(...HIDDEN_MS) : 0;
+      clockwork.at(clockwork.now() + delay, () =>
+        queue.send({ body: JSON.stringify(command), origin: 'topic', hiddenMs }),
+      );
+    };
+    send();
+    if (faults.strikes('message doubled')) send();
+  }
+
+  function tell(event: Envelope): void {
+    for (const subscriber of SUBSCRIBERS)
+      clockwork.at(clockwork.now() + random.between(5, 200), () => books.told(subscriber, event));
+  }
+
+  const workflowOf = (arn: string) => plan.workflows.find(({ name }) => name === arn);
+
+  return function portsFor(actor: Actor): ActorPorts {
+    const call = <T>(what: string, apply: () => T, known?: CallFaults): Promise<T> =>
+      actors.call(actor, what, apply, known);
+    const token = { refused: ['token answer throttled'], lost: 'token answer lost' } as const;
+    const bucket = { refused: ['payloads unavailable'] } as const;
+    return {
+      answers: {
+        succeed: (id, output) => call(`succeed ${id}`, () => machine.succeed(id, output), token),
+        fail: (id, error, cause) => call(`fail ${id}`, () => machine.fail(id, error, cause), token),
+      },
+      executions: {
+        start: (arn, name, input) =>
+          call(
+            `start ${name}`,
+            () => {
+              const workflow = workflowOf(arn);
+              if (workflow === undefined) throw new Error(`no state machine ${arn}`);
+              return faults.strikes('start throttled') ? 'throttled' : machine.start(workflow, name, input);
+            },
+            { lost: 'start answer lost' },
+          ),
+        describe: (_arn, name) =>
+          call(`describe ${name}`, () => machine.describe(name), { refused: ['describe throttled'] }),
+      },
+      commands: {
+        publish: (commands) =>
+          call(
+            `publish ${commands.map(({ id }) => id.slice(26)).join()}`,
+            () => {
+              if (faults.strikes('commands not taken')) return commands.map(({ id }) => id);
+              commands.forEach(deliver);
+              return [];
+            },
+            { lost: 'commands answer lost' },
+          ),
+      },
+      events: {
+        publish: (events) =>
+          call(`tell ${events.length} events`, () => {
+            const left = events.filter(() => faults.strikes('events not taken')).map(({ id }) => id);
+            for (const event of events) if (!left.includes(event.id)) tell(event);
+            return left;
+          }),
+      },
+      payloads: {
+        put: (key, text) => actors.call(actor, 'put payload', () => payloads.put(key, text), bucket),
+        get: (pointer) => actors.call(actor, 'get payload', () => payloads.get(pointer), bucket),
+      },
+      queues: { waiting: (type) => call('queue depth', () => pools.get(type)?.waiting()) },
+      ids: {
+        runId: () => ulid(clockwork.now(), bytes(10)),
+        nonce: () => hex(8),
+        traceId: () => hex(16),
+        random: () => random.next(),
+      },
+      visibility: (queue) => ({
+        change: (receiptHandle, seconds) =>
+          call(`hide for ${seconds} s`, () => queue.hide(receiptHandle, seconds), {
+            refused: ['visibility not changed'],
+          }),
+      }),
+    };
+  };
+}
+
+export type PortsFor = ReturnType<typeof portsOf>;
+
+/** What is deployed: the definition changes once, by a fault. */
+export const deployedOf = (plan: Plan, definition: () => string): ReadonlyMap<string, DeployedWorkflow> =>
+  new Map(plan.workflows.map(({ name }) => [name, { stateMachineArn: name, definition: definition() }]));

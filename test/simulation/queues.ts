@@ -1,0 +1,163 @@
+/** A standard queue of SQS with its dead letters, and the mapping that feeds a function from it. */
+import type { Ended } from './actors.ts';
+import type { Clockwork } from './clockwork.ts';
+import type { FaultKind, Faults } from './faults.ts';
+import type { Random } from './random.ts';
+
+export interface Message {
+  readonly id: string;
+  readonly body: string;
+  /** Message attribute of our own replay; 0 for none. */
+  readonly replay: number;
+  readonly sentAt: number;
+  /** Who sent it: the topic, an operator's replay or move, or nobody that we know. */
+  readonly origin: 'topic' | 'replay' | 'move' | 'stranger';
+  receives: number;
+  visibleAt: number;
+  /** Receives that a worker never saw. */
+  burnt: number;
+}
+
+export interface Received {
+  readonly message: Message;
+  readonly receiptHandle: string;
+  readonly receiveCount: number;
+}
+
+/** Hands a batch to the function; `done` gets the ids of the messages that were not finished, or `failed`. */
+export type Consumer = (
+  batch: readonly Received[],
+  done: (unfinished: readonly string[] | 'failed') => void,
+) => void;
+
+export interface QueueOptions {
+  readonly name: string;
+  readonly visibilityMs: number;
+  readonly maxReceiveCount: number;
+  readonly batchSize: number;
+  readonly maxConcurrency: number;
+  readonly consumer: Consumer;
+  /** Told before a message is deleted, and when one moves to the dead letters. */
+  readonly onDelete?: (message: Message) => void;
+  readonly onDeadLetter?: (message: Message) => void;
+  /** Whether the faults of a queue strike here; a stage's own retry queue is spared some. */
+  readonly faulty: boolean;
+}
+
+export interface Queue {
+  readonly name: string;
+  readonly deadLetters: Map<string, Message>;
+  send(parts: { body: string; replay?: number; origin: Message['origin']; hiddenMs?: number }): Message;
+  /** As ChangeMessageVisibility: an old receipt changes nothing. */
+  hide(receiptHandle: string, seconds: number): void;
+  waiting(): number;
+  /** Messages on it, in flight or not. */
+  size(): number;
+}
+
+/** The mapping gathers messages for a moment. */
+const POLL_MS = [5, 60] as const;
+
+export interface QueueParts {
+  readonly clockwork: Clockwork;
+  readonly faults: Faults;
+  readonly random: Random;
+}
+
+export function queueOf({ clockwork, faults, random }: QueueParts, options: QueueOptions): Queue {
+  const messages = new Map<string, Message>();
+  const deadLetters = new Map<string, Message>();
+  let sent = 0;
+  let running = 0;
+  let doomed: string | undefined;
+  const strikes = (kind: FaultKind): boolean => options.faulty && faults.strikes(kind);
+
+  const wakeAt = (time: number): void => clockwork.at(time, poll);
+
+  function poll(): void {
+    if (running >= options.maxConcurrency) return;
+    const batch: Received[] = [];
+    for (const message of messages.values()) {
+      if (batch.length === options.batchSize) break;
+      if (message.visibleAt > clockwork.now()) continue;
+      const received = receive(message);
+      if (received) batch.push(received);
+    }
+    if (batch.length === 0) return;
+    running += 1;
+    options.consumer(batch, (unfinished) => finish(batch, unfinished));
+    wakeAt(clockwork.now());
+  }
+
+  function receive(message: Message): Received | undefined {
+    if (message.receives >= options.maxReceiveCount) {
+      messages.delete(message.id);
+      deadLetters.set(message.id, message);
+      options.onDeadLetter?.(message);
+      return undefined;
+    }
+    message.receives += 1;
+    message.visibleAt = clockwork.now() + options.visibilityMs;
+    wakeAt(message.visibleAt);
+    if (strikes('receives all burnt')) doomed ??= message.id;
+    if (doomed === message.id || strikes('receive burnt')) {
+      message.burnt += 1;
+      return undefined;
+    }
+    if (strikes('message handed out twice')) {
+      message.visibleAt = clockwork.now() + random.between(0, 20_000);
+      wakeAt(message.visibleAt);
+    }
+    return { message, receiptHandle: `${message.id}#${message.receives}`, receiveCount: message.receives };
+  }
+
+  function finish(batch: readonly Received[], unfinished: readonly string[] | 'failed'): void {
+    running -= 1;
+    wakeAt(clockwork.now());
+    if (unfinished === 'failed') return;
+    for (const { message } of batch) {
+      if (unfinished.includes(message.id) || !messages.has(message.id)) continue;
+      if (strikes('delete lost')) continue;
+      options.onDelete?.(message);
+      messages.delete(message.id);
+    }
+  }
+
+  return {
+    name: options.name,
+    deadLetters,
+    send({ body, replay = 0, origin, hiddenMs = 0 }) {
+      sent += 1;
+      const message: Message = {
+        id: `${options.name}-m${sent}`,
+        body,
+        replay,
+        origin,
+        sentAt: clockwork.now(),
+        receives: 0,
+        burnt: 0,
+        visibleAt: clockwork.now() + hiddenMs,
+      };
+      messages.set(message.id, message);
+      wakeAt(message.visibleAt + random.between(...POLL_MS));
+      return message;
+    },
+    hide(receiptHandle, seconds) {
+      const [id = '', receive] = receiptHandle.split('#');
+      const message = messages.get(id);
+      if (message === undefined || message.receives !== Number(receive)) return;
+      message.visibleAt = clockwork.now() + seconds * 1000;
+      wakeAt(message.visibleAt + random.between(...POLL_MS));
+    },
+    waiting: () => [...messages.values()].filter(({ visibleAt }) => visibleAt <= clockwork.now()).length,
+    size: () => messages.size,
+  };
+}
+
+/** What a mapping makes of an invocation's end. */
+export const unfinishedOf = (
+  how: Ended<{ batchItemFailures: readonly { itemIdentifier: string }[] }>,
+): readonly string[] | 'failed' =>
+  typeof how === 'object' && 'value' in how
+    ? how.value.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)
+    : 'failed';

@@ -1,0 +1,233 @@
+/** One schedule: a world of one seed, run until it rests. */
+import { stepItemKey } from '#core/items.ts';
+import { isUnreadable, parseCommand } from '#core/read-command.ts';
+import { maxReceiveCount } from '#core/retry.ts';
+import { actorsOf, type Trace } from './actors.ts';
+import { booksOf } from './books.ts';
+import { clockwork as clockworkOf } from './clockwork.ts';
+import { type FaultKind, faultsOf } from './faults.ts';
+import { checkAtRest } from './invariants.ts';
+import { type Execution, machineOf } from './machine.ts';
+import { clientsOf, operatorOf, runsOf, stepsOf, strangersOf } from './people.ts';
+import { planOf, START, TYPES } from './plan.ts';
+import { deployedOf, portsOf } from './ports.ts';
+import { type Message, type Queue, queueOf } from './queues.ts';
+import { randomOf } from './random.ts';
+import { FUNCTION_MS, type Stages, stagesOf } from './stages.ts';
+import { streamsOf } from './streams.ts';
+import { tablesOf } from './tables.ts';
+import { tasksOf } from './tasks.ts';
+
+export interface Outcome {
+  readonly seed: number;
+  /** Invariants that were broken; empty: all hold. */
+  readonly broken: readonly string[];
+  readonly faults: ReadonlyMap<FaultKind, number>;
+  /** Final states of runs and of tasks, e.g. `run succeeded`. */
+  readonly ends: readonly string[];
+  /** Events that the stream of the local cloud lost before relay saw them. */
+  readonly eventsLost: number;
+  readonly actions: number;
+  readonly virtualMs: number;
+}
+
+export interface ScheduleOptions {
+  readonly without?: ReadonlySet<string>;
+  readonly trace?: (time: number, actor: string, text: string) => void;
+}
+
+const MINUTE = 60_000;
+/** A world that does not rest by then never will. */
+const LONGEST_MS = 48 * 60 * MINUTE;
+const MOST_ACTIONS = 60_000;
+const MAX_TRIES = 4;
+const END_EVENT_MS = [100, 500] as const;
+const LATE_END_MS = [30_000, 40 * MINUTE] as const;
+/** Lambda's tries of an asynchronous call. */
+const CLOSE_TRIES = 3;
+
+export async function schedule(seed: number, options: ScheduleOptions = {}): Promise<Outcome> {
+  const realNow = Date.now;
+  try {
+    return await run(seed, options);
+  } finally {
+    Date.now = realNow;
+  }
+}
+
+async function run(seed: number, { without = new Set(), trace: told }: ScheduleOptions): Promise<Outcome> {
+  const plan = planOf(seed);
+  const clockwork = clockworkOf(START);
+  const trace: Trace | undefined = told && ((actor, text) => told(clockwork.now() - START, actor, text));
+  const faults = faultsOf(seed, without, (kind) => trace?.('fault', kind.toUpperCase()));
+  const random = randomOf(seed, 'world');
+  const books = booksOf(plan, clockwork.now);
+  const actors = actorsOf({ clockwork, faults, random, trace });
+  const tables = tablesOf(actors);
+  tables.onChange(books.follow);
+  if (trace)
+    tables.onChange(({ after }) =>
+      trace('table', `${after.SK} ${after['status'] ?? ''} ${JSON.stringify(shown(after))}`),
+    );
+
+  let stages: Stages;
+  const machine = machineOf({
+    plan,
+    clockwork,
+    faults,
+    random,
+    trace,
+    callDispatch: (request, done) => {
+      let told = false;
+      const tellOnce = (ok: boolean): void => {
+        if (!told) done(ok);
+        told = true;
+      };
+      if (faults.strikes('dispatch call failed'))
+        return void clockwork.at(clockwork.now() + 100, () => tellOnce(false));
+      if (faults.strikes('dispatch still running'))
+        clockwork.at(clockwork.now() + random.between(5, 3000), () => tellOnce(false));
+      stages.dispatch(request, (how) => tellOnce(typeof how === 'object' && 'value' in how));
+    },
+    onEnd: (execution) => tellEnd(execution),
+  });
+
+  const pools = new Map<string, Queue>();
+  for (const type of TYPES) {
+    const queue: Queue = queueOf(
+      { clockwork, faults, random },
+      {
+        name: type.slice(0, type.indexOf('.')),
+        visibilityMs: 6 * FUNCTION_MS,
+        maxReceiveCount: maxReceiveCount(MAX_TRIES),
+        batchSize: plan.batchSize,
+        maxConcurrency: 3,
+        faulty: true,
+        consumer: (batch, done) => stages.work(queue, batch, done),
+        onDelete: checkAck,
+        onDeadLetter: (message) => trace?.(queue.name, `${message.id} goes to the dead letters`),
+      },
+    );
+    pools.set(type, queue);
+  }
+
+  function checkAck(message: Message): void {
+    const command = parseCommand(message.body);
+    if (isUnreadable(command)) {
+      books.breaks(`5: ${message.id} is no command and was acked`);
+      return;
+    }
+    const step = tables.item(stepItemKey(command.runid, command.step));
+    if (!['done', 'surplus', 'cancelled'].includes(String(step?.['status'])))
+      books.breaks(
+        `5: ${message.id} was acked while ${command.id} is ${step?.['status'] ?? 'not on record'}`,
+      );
+  }
+
+  let definition = 'v1';
+  if (faults.strikes('definition changed'))
+    clockwork.at(START + random.between(MINUTE, 20 * MINUTE), () => {
+      definition = 'v2';
+    });
+  const portsFor = portsOf({ plan, clockwork, faults, actors, random, books, machine, pools });
+  const handlersFor = tasksOf({ plan, clockwork, faults, actors, books, random });
+  const deployed = () => deployedOf(plan, () => definition);
+  stages = stagesOf({ plan, actors, tables, books, portsFor, handlersFor, deployed });
+  const retries = streamsOf({ plan, clockwork, faults, actors, random, tables, books, stages });
+
+  function tellEnd(execution: Execution): void {
+    const { name, workflow, status, output, error, cause } = execution;
+    const detail = {
+      stateMachineArn: workflow.name,
+      name,
+      status,
+      output: status === 'SUCCEEDED' ? JSON.stringify(output) : null,
+      error: error ?? null,
+      cause: cause ?? null,
+    };
+    const send = (tries: number, delay: number): void =>
+      clockwork.at(clockwork.now() + delay, () =>
+        stages.close(detail, (how) => {
+          const failed = how === 'killed' || 'error' in how;
+          if (failed && tries < CLOSE_TRIES) send(tries + 1, tries * MINUTE);
+        }),
+      );
+    if (!faults.strikes('end event lost'))
+      send(
+        1,
+        faults.strikes('end event late') ? random.between(...LATE_END_MS) : random.between(...END_EVENT_MS),
+      );
+    if (faults.strikes('end event doubled')) send(1, random.between(...LATE_END_MS));
+  }
+
+  const people = {
+    plan,
+    clockwork,
+    faults,
+    random,
+    actors,
+    tables,
+    books,
+    machine,
+    stages,
+    pools,
+    retries,
+    trace,
+  };
+  clientsOf(people);
+  strangersOf(people);
+  const operator = operatorOf(people);
+  const everyMinute = (): void => {
+    clockwork.at(clockwork.now() + MINUTE, everyMinute, 'idle');
+    // A sweep that finds nothing due does nothing.
+    if (tables.isDue(clockwork.now() + 10_000)) stages.sweep();
+  };
+  clockwork.at(START + random.between(0, MINUTE), everyMinute, 'idle');
+  clockwork.at(plan.calmAt, () => faults.calm());
+
+  const rests = (): boolean => clockwork.awake() === 0 && books.running.size === 0 && !operator.needed();
+  while (books.broken.length === 0 && !rests()) {
+    if (clockwork.done() > MOST_ACTIONS || clockwork.now() > START + LONGEST_MS) {
+      books.breaks(
+        `1: no rest after ${clockwork.done()} actions and ${(clockwork.now() - START) / MINUTE} minutes`,
+      );
+      break;
+    }
+    await clockwork.step();
+  }
+  if (books.broken.length === 0)
+    checkAtRest({ plan, books, tables, queues: [...pools.values(), ...retries] });
+  return {
+    seed,
+    broken: books.broken,
+    faults: faults.counts(),
+    ends: [
+      ...runsOf(tables).map(
+        ({ status, execution }) => `run ${status}${execution > 1 ? ' after a resume' : ''}`,
+      ),
+      ...stepsOf(tables).map(({ status }) => `task ${status}`),
+    ],
+    eventsLost: [...books.expected.values()].filter(({ lost }) => lost).length,
+    actions: clockwork.done(),
+    virtualMs: clockwork.now() - START,
+  };
+}
+
+/** What a reader of a trace needs of an item. */
+const shown = (item: { readonly [attr: string]: unknown }): object =>
+  Object.fromEntries(
+    [
+      'execution',
+      'entry',
+      'fence',
+      'tries',
+      'owner',
+      'reason',
+      'deadMessageId',
+      'outcomeExecution',
+      'seq',
+      'cause',
+    ]
+      .filter((attr) => item[attr] !== undefined)
+      .map((attr) => [attr, item[attr]]),
+  );

@@ -1,0 +1,110 @@
+/** Handlers with a downstream outside our books, which fail by plan. */
+import * as z from 'zod/mini';
+import { defineTask, type TaskContext, type TaskHandler } from '#core/contract.ts';
+import { PermanentError, RetryAfterError } from '#core/errors.ts';
+import type { Actor, Actors } from './actors.ts';
+import type { Books, HandlerRun } from './books.ts';
+import type { Clockwork } from './clockwork.ts';
+import type { Faults } from './faults.ts';
+import { type Plan, TYPES } from './plan.ts';
+import type { Random } from './random.ts';
+
+const contractOf = (type: string) =>
+  defineTask({
+    type,
+    version: 1,
+    input: z.object({ value: z.number(), filling: z.string() }),
+    output: z.object({ value: z.number(), filling: z.string(), status: z.string() }),
+    event: type.replace('make', 'made'),
+    expose: ['status'],
+    retry: { tries: 4, baseSeconds: 2, maxSeconds: 60 },
+    timeoutSeconds: 600,
+    undo: { none: 'nothing is undone yet' },
+  });
+
+/** Contracts by command type. */
+export const CONTRACTS = new Map(TYPES.map((type) => [type as string, contractOf(type)]));
+
+export interface TaskParts {
+  readonly plan: Plan;
+  readonly clockwork: Clockwork;
+  readonly faults: Faults;
+  readonly actors: Actors;
+  readonly books: Books;
+  readonly random: Random;
+}
+
+/** Function's time that a handler which heeds its signal leaves. */
+const ABORT_MS = 1000;
+/** Longest call of a downstream: it may take effect after its caller's end. */
+const DOWNSTREAM_MS = [20, 3500] as const;
+
+export function tasksOf({ plan, clockwork, faults, actors, books, random }: TaskParts) {
+  /** Tasks that fail in any try until the bug is fixed. */
+  const poisoned = new Map<string, 'retryable' | 'permanent' | 'wrong' | undefined>();
+  const poisonOf = (taskId: string) => {
+    if (!poisoned.has(taskId)) {
+      const struck = faults.strikes('task poisoned until fixed');
+      poisoned.set(taskId, struck ? random.pick(['retryable', 'permanent', 'wrong']) : undefined);
+    }
+    return clockwork.now() < plan.fixedAt ? poisoned.get(taskId) : undefined;
+  };
+
+  const statusOf = (taskId: string): string => {
+    const [runId = '', stepKey] = taskId.split('/');
+    const run = books.planned.get(runId);
+    return run?.declined && run.workflow.choiceOn === stepKey ? 'declined' : 'made';
+  };
+
+  /** Handlers in the hands of one invocation. What they run ends with it. */
+  return function handlersFor(actor: Actor): Map<string, TaskHandler> {
+    const take = (what: string, ms: number, apply: () => void = () => {}): Promise<void> =>
+      actors.call(actor, what, apply, { takes: ms });
+
+    async function run(input: { value: number; filling: string }, context: TaskContext): Promise<unknown> {
+      const seen = books.begins(context.taskId);
+      actor.onEnd.push(() => {
+        seen.endedAt ??= clockwork.now();
+      });
+      try {
+        return await act(input, context, seen);
+      } finally {
+        seen.endedAt = clockwork.now();
+      }
+    }
+
+    async function act(
+      input: { value: number; filling: string },
+      context: TaskContext,
+      seen: HandlerRun,
+    ): Promise<unknown> {
+      const poison = poisonOf(context.taskId);
+      if (faults.strikes('task throttled')) {
+        await take('downstream throttles', 100);
+        books.deferred(context.taskId);
+        throw new RetryAfterError('come back later', random.pick([1, 20, 90]), {
+          noEffect: random.chance(0.5),
+        });
+      }
+      if (faults.strikes('task slow')) await take('works slowly', random.between(2000, 12_000));
+      if (faults.strikes('task hangs')) {
+        const left = actor.deadline - clockwork.now() + (random.chance(0.5) ? -ABORT_MS : ABORT_MS);
+        await take('hangs', Math.max(1, left));
+        throw new Error('aborted before the deadline');
+      }
+      if (poison === 'permanent' || faults.strikes('task permanent'))
+        throw new PermanentError('a bug: this input is not understood');
+      if (faults.strikes('task refused')) throw new PermanentError('no', { refused: true });
+      if (context.idempotencyKey !== context.taskId)
+        books.breaks('2: another idempotency key than the task id');
+      await take('downstream', random.between(...DOWNSTREAM_MS), () => books.effect(seen));
+      if (poison === 'retryable' || faults.strikes('task retryable')) throw new Error('downstream is sick');
+      if (poison === 'wrong' || faults.strikes('task answers wrongly')) return { value: 'no number' };
+      return { value: input.value + 1, filling: input.filling, status: statusOf(context.taskId) };
+    }
+
+    return new Map(
+      [...CONTRACTS].map(([type, contract]) => [type, { contract, run: run as TaskHandler['run'] }]),
+    );
+  };
+}
