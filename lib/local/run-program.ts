@@ -46,7 +46,10 @@ export async function runProgram(
   });
   child.on('close', (code) => ended.resolve({ code, missing: false }));
   const watch = setInterval(() => {
-    if (run.isWorthwhile?.() === false) child.kill();
+    if (run.isWorthwhile?.() !== false) return;
+    child.kill();
+    // Its own children may hold on to its output for a while: nobody waits for them.
+    for (const stream of [child.stdout, child.stderr]) stream.destroy();
   }, WORTHWHILE_MS);
   const result = await ended.promise;
   clearInterval(watch);
