@@ -36,6 +36,8 @@ export interface Watchable {
 export interface Meter {
   /** Counts this client's calls from now on. A client has one meter: the last that watches it. */
   watch(client: Watchable): void;
+  /** Counts one request that no SDK client makes: `S3.PutObject`. */
+  note(name: string): void;
   /** What was counted since the start or the last reset. */
   reading(): Reading;
   reset(): void;
@@ -58,11 +60,13 @@ export function requestMeter(indexes: readonly IndexKeys[] = KNOWN_INDEXES): Met
   let calls = new Map<string, number>();
   let units = NOTHING;
 
+  const add = (name: string, requests: number): void =>
+    void calls.set(name, (calls.get(name) ?? 0) + requests);
+
   function count(context: Context, input: object, outcome: Outcome | undefined, answer: unknown): void {
     const service = (context.clientName ?? 'unknown').replace(/Client$/, '');
     const operation = (context.commandName ?? 'unknown').replace(/Command$/, '');
-    const name = `${service}.${operation}`;
-    calls.set(name, (calls.get(name) ?? 0) + attemptsOf(answer));
+    add(`${service}.${operation}`, attemptsOf(answer));
     if (service !== 'DynamoDB' || outcome === undefined) return;
     const cost = unitsOf(operation, input as Request, outcome, indexes);
     if (cost)
@@ -89,6 +93,7 @@ export function requestMeter(indexes: readonly IndexKeys[] = KNOWN_INDEXES): Met
   return {
     watch: (client) =>
       client.middlewareStack.add(middleware, { step: 'initialize', name: 'edowMeter', override: true }),
+    note: (name) => add(name, 1),
     reading: () => ({ calls: Object.fromEntries([...calls].sort()), units }),
     reset: () => {
       calls = new Map();

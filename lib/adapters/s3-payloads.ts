@@ -1,12 +1,9 @@
-/** Payloads in S3. Its client is the largest of all: it is loaded by the first call, not by the cold start. */
-import type { S3Client } from '@aws-sdk/client-s3';
+/** Payloads in S3. */
 import { PayloadGone, PortUnavailable } from '#core/errors.ts';
 import type { Payloads } from '#core/ports.ts';
 import { call } from './call.ts';
-import { CLIENT } from './client-config.ts';
 import { placeOf, readPointer, sha256 } from './payload-pointer.ts';
-
-type Sdk = typeof import('@aws-sdk/client-s3');
+import { type ObjectsParts, s3Objects } from './s3-objects.ts';
 
 const GONE = new Set(['NoSuchKey', 'NotFound']);
 
@@ -20,40 +17,20 @@ function failed(name: string, cause: unknown): undefined {
 /**
  * Reading needs `s3:ListBucket` beside `s3:GetObject`: without it S3 answers AccessDenied for an object that is
  * not there, and a lost payload would be asked for again and again.
- * @param opened for tests and meters: gets the client when it is made
  */
-export function s3Payloads(bucket: string, opened: (client: S3Client) => void = () => {}): Payloads {
-  let loading: Promise<{ sdk: Sdk; client: S3Client }> | undefined;
-  const load = () => {
-    loading ??= import('@aws-sdk/client-s3').then((sdk) => {
-      const client = new sdk.S3Client(CLIENT);
-      opened(client);
-      return { sdk, client };
-    });
-    return loading;
-  };
-
+export function s3Payloads(parts: ObjectsParts): Payloads {
+  const { bucket } = parts;
+  const objects = s3Objects(parts);
   return {
     async put(key, text) {
       const place = placeOf(bucket, key, text);
-      const { sdk, client } = await load();
-      const command = new sdk.PutObjectCommand({
-        Bucket: bucket,
-        Key: place.key,
-        Body: text,
-        ContentType: 'application/json',
-      });
-      await call('PutObject', () => client.send(command), failed);
+      await call('PutObject', () => objects.put(place.key, text), failed);
       return place.pointer;
     },
 
     async get(pointer) {
       const { key, hash } = readPointer(bucket, pointer);
-      const { sdk, client } = await load();
-      const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: key });
-      // The body is part of the call: a connection may break while it is read.
-      const read = async () => (await client.send(command)).Body?.transformToString('utf-8') ?? '';
-      const text = await call('GetObject', read, failed);
+      const text = await call('GetObject', () => objects.get(key), failed);
       if (sha256(text) !== hash)
         throw new PayloadGone('a payload is not what its pointer says: its hash differs');
       return text;

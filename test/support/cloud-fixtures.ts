@@ -105,7 +105,7 @@ export async function cloudPayloads(): Promise<PayloadsUnderTest> {
   const Bucket = freshName('payloads');
   await client.send(new CreateBucketCommand({ Bucket }));
   return {
-    payloads: s3Payloads(Bucket),
+    payloads: s3Payloads({ bucket: Bucket }),
     remove: async (Key) => void (await client.send(new DeleteObjectCommand({ Bucket, Key }))),
     damage: async (Key, Body) => void (await client.send(new PutObjectCommand({ Bucket, Key, Body }))),
   };
