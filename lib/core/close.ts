@@ -4,7 +4,7 @@ import { redact } from './failure.ts';
 import { asRun, type RunCause, type RunItem, runKey, type StepItem, splitPartition } from './items.ts';
 import { keepPayload } from './payload.ts';
 import type { Clock, ExecutionState, Log, Payloads } from './ports.ts';
-import { endRunOf, holdRunOf, retireStepOf } from './run-changes.ts';
+import { endRunOf, holdRunOf, retirementOf } from './run-changes.ts';
 import type { Store } from './store.ts';
 
 export interface ClosePorts {
@@ -55,21 +55,22 @@ export function closer(ports: ClosePorts) {
     if (run.execution !== execution || run.status === 'succeeded' || run.status === 'failed') {
       log.info('run has moved on', { run: runId, status: run.status });
       // A close that was cut short left steps behind.
-      if (run.closedAt !== undefined) await retire(steps, run.closedAt);
+      if (run.closedAt !== undefined) await retire(runId, run.closedAt);
       return run;
     }
     const now = clock.now();
     const verdict = ended.status === 'SUCCEEDED' ? 'succeeded' : verdictOnFailure(ended.status, steps);
     if (verdict === 'held') {
-      const held = await store.update(holdRunOf(run, causeOf(ended), now));
-      log.warn('run is held', { run: runId, written: held.written, cause: ended.error });
+      const cause = causeOf(ended);
+      const held = await store.update(holdRunOf(run, cause, now));
+      log.warn('run is held', { run: runId, written: held.written, cause: cause.error });
       return held.item && asRun(held.item);
     }
     const update = endRunOf(run, { status: verdict, ...(await endOf(run, ended)) }, now);
     const closed = await store.update(update);
     log.info('run has ended', { run: runId, status: verdict, written: closed.written });
     const after = closed.item && asRun(closed.item);
-    if (after?.closedAt !== undefined) await retire(steps, after.closedAt);
+    if (after?.closedAt !== undefined) await retire(runId, after.closedAt);
     return after;
   }
 
@@ -79,9 +80,14 @@ export function closer(ports: ClosePorts) {
     return 'text' in kept ? { output: kept.text } : { outputRef: kept.ref };
   }
 
-  /** Steps expire with their run; what never finished can no longer begin. */
-  async function retire(steps: readonly StepItem[], closedAt: number): Promise<void> {
-    for (const step of steps) await store.update(retireStepOf(step, closedAt));
+  /**
+   * Steps expire with their run; what never finished can no longer begin. They are read after the run's own write:
+   * a dispatch writes its step first and reads the run second, so that one of the two sees the other.
+   */
+  async function retire(runId: string, closedAt: number): Promise<void> {
+    const { steps } = splitPartition(await store.partition(runKey(runId).PK));
+    for (const step of steps)
+      for (const update of retirementOf(step, closedAt)) if ((await store.update(update)).written) break;
   }
 
   return { close };

@@ -1,10 +1,18 @@
 /** Every change of a run's own item, each a compare-and-set on (status, execution). */
 
 import { sourceOf } from './envelope.ts';
-import { type Outbox, type RunCause, type RunItem, type RunStatus, runKey, type StepItem } from './items.ts';
+import {
+  type Outbox,
+  type RunCause,
+  type RunItem,
+  type RunStatus,
+  runKey,
+  type StepItem,
+  type TaskStatus,
+} from './items.ts';
 import { schemaUri } from './names.ts';
 import type { Attribute, Change, Update } from './store.ts';
-import { all, any, gone, missing, oneOf, plus, to, toOrGone, where } from './store.ts';
+import { all, gone, missing, oneOf, plus, to, toOrGone, where } from './store.ts';
 
 /** Events of a run's life. Their data is {@link RunEventData}. */
 export const RUN_EVENTS = {
@@ -166,15 +174,27 @@ export function checkedRunOf(run: RunItem, now: number): Update {
   };
 }
 
-/** At the end of a run its steps expire with it, and what never finished can no longer begin. */
-export function retireStepOf(step: StepItem, closedAt: number): Update {
-  const kept = step.status === 'done' || step.status === 'surplus' || step.status === 'cancelled';
-  return {
-    key: { PK: step.PK, SK: step.SK },
-    when: all(
-      where('status', '=', step.status),
-      any(missing('expiresAt'), where('expiresAt', '<', expiryOf(closedAt))),
-    ),
-    changes: { expiresAt: to(expiryOf(closedAt)), ...(kept ? {} : { status: to('cancelled'), owner: gone }) },
-  };
+const UNFINISHED: readonly TaskStatus[] = ['ready', 'claimed', 'retrying', 'dead'];
+
+/** What has not finished when its run ends can no longer begin: the dead neither, a redrive must not revive them. */
+const cancelStepOf = (step: StepItem, closedAt: number): Update => ({
+  key: { PK: step.PK, SK: step.SK },
+  when: oneOf('status', UNFINISHED),
+  changes: { status: to('cancelled'), owner: gone, expiresAt: to(expiryOf(closedAt)) },
+});
+
+/** Finished steps expire with their run. */
+const expireStepOf = (step: StepItem, closedAt: number): Update => ({
+  key: { PK: step.PK, SK: step.SK },
+  when: all(oneOf('status', ['done', 'surplus', 'cancelled']), missing('expiresAt')),
+  changes: { expiresAt: to(expiryOf(closedAt)) },
+});
+
+/**
+ * The writes that retire a step of an ended run, until the first that is taken: a step may finish between the look
+ * and the write, and then it is kept. None for a step that is retired.
+ */
+export function retirementOf(step: StepItem, closedAt: number): readonly Update[] {
+  if (UNFINISHED.includes(step.status)) return [cancelStepOf(step, closedAt), expireStepOf(step, closedAt)];
+  return step.expiresAt === undefined ? [expireStepOf(step, closedAt)] : [];
 }
