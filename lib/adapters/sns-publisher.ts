@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { PublishBatchCommand, SNSClient } from '@aws-sdk/client-sns';
 import type { Command, Envelope } from '#core/envelope.ts';
 import { type EdowError, PortUnavailable } from '#core/errors.ts';
+import { wireText } from '#core/json-text.ts';
 import type { Commands, Events, Ids } from '#core/ports.ts';
 import { call } from './call.ts';
 import { CLIENT } from './client-config.ts';
@@ -29,7 +30,7 @@ const sizeOf = (body: string, attributes: Message['attributes']): number =>
     .reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 
 function messageOf(envelope: Envelope): Message {
-  const body = JSON.stringify(envelope);
+  const body = wireText(envelope);
   const attributes = { type: envelope.type, tenant: envelope.tenant };
   return { id: envelope.id, body, attributes, bytes: sizeOf(body, attributes) };
 }
