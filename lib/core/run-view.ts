@@ -68,8 +68,14 @@ function attemptsOf(step: StepItem): AttemptView[] {
   });
 }
 
+/** A task that was revived keeps the time of its death, and yet has not ended. */
+function endOf(step: StepItem): number | undefined {
+  if (step.status === 'done') return step.doneAt;
+  return step.status === 'dead' ? step.deadAt : undefined;
+}
+
 async function stepView(payloads: Payloads, step: StepItem): Promise<StepView> {
-  const endedAt = step.doneAt ?? step.deadAt;
+  const endedAt = endOf(step);
   return {
     step: step.stepKey,
     taskId: taskIdOf(step.runId, step.stepKey),
