@@ -15,7 +15,7 @@ import { count } from '#runtime/metrics.ts';
 const executions = sfnExecutions(sfnClient());
 const { close } = closer({
   store: dynamoStore(dynamoClient(), required(ENV.stateTable)),
-  payloads: s3Payloads(required(ENV.payloadBucket)),
+  payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
   clock: systemClock,
 });
 

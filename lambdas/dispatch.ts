@@ -17,7 +17,7 @@ const { dispatch } = dispatcher({
   store: dynamoStore(dynamoClient(), required(ENV.stateTable)),
   commands: snsCommands({ client: snsClient(), topicArn: required(ENV.commandsTopic), ids: systemIds() }),
   answers,
-  payloads: s3Payloads(required(ENV.payloadBucket)),
+  payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
   clock: systemClock,
 });
 

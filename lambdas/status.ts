@@ -12,7 +12,7 @@ const client = dynamoClient();
 const status = statusHttp({
   store: dynamoStore(client, required(ENV.stateTable)),
   views: dynamoViews(client, required(ENV.viewsTable)),
-  payloads: s3Payloads(required(ENV.payloadBucket)),
+  payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
   tenants: new Map(Object.entries(requiredJson<Record<string, string>>(ENV.tenants))),
 });
 

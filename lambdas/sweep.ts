@@ -15,7 +15,7 @@ import { count } from '#runtime/metrics.ts';
 
 const store = dynamoStore(dynamoClient(), required(ENV.stateTable));
 const sfn = sfnClient();
-const payloads = s3Payloads(required(ENV.payloadBucket));
+const payloads = s3Payloads({ bucket: required(ENV.payloadBucket) });
 const { sweep } = sweeper({
   store,
   payloads,

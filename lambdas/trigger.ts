@@ -13,7 +13,7 @@ import { contracts } from '#workflows/contracts.ts';
 const start = triggerHttp({
   store: dynamoStore(dynamoClient(), required(ENV.stateTable)),
   executions: sfnExecutions(sfnClient()),
-  payloads: s3Payloads(required(ENV.payloadBucket)),
+  payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
   clock: systemClock,
   ids: systemIds(),
   contracts: new Map(contracts.map((contract) => [contract.name, contract])),

@@ -13,7 +13,7 @@ export const poolOnAws = (handlers: readonly TaskHandler[], client = dynamoClien
   workerPool(
     {
       store: dynamoStore(client, required(ENV.stateTable)),
-      payloads: s3Payloads(required(ENV.payloadBucket)),
+      payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
       visibility: sqsVisibility(sqsClient(), required(ENV.workQueue)),
       clock: systemClock,
       ids: systemIds(),
