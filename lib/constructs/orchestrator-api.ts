@@ -5,6 +5,7 @@ import {
   aws_apigatewayv2_integrations as integrations,
   type aws_lambda as lambda,
   aws_logs as logs,
+  Stack,
 } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { Stage } from './stage.ts';
@@ -42,6 +43,7 @@ export class OrchestratorApi extends Construct {
     super(scope, id);
     const rateLimit = props.rateLimit ?? 100;
     this.http = new api.HttpApi(this, 'Http', {
+      apiName: Stack.of(this).stackName,
       createDefaultStage: false,
       defaultAuthorizer: props.authorizer ?? new authorizers.HttpIamAuthorizer(),
     });

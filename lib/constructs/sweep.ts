@@ -9,7 +9,7 @@ import {
 } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
-import { type Access, allow, onPayloads, onTable, publishesTo } from './access.ts';
+import { type Access, allow, onPayloads, onTable } from './access.ts';
 import type { Alarms } from './alarms.ts';
 import type { Stage } from './stage.ts';
 import { StageFunction } from './stage-function.ts';
@@ -29,14 +29,14 @@ export interface SweepProps {
   readonly alarms: Alarms;
 }
 
-/** Looks at the depth of work queues, by command type. */
-const seesDepth =
+/** Looks at the depth of work queues, and sends them the commands that nobody has met; by command type. */
+const onWorkQueues =
   (pools: readonly WorkerPool[]): Access =>
   (fn) => {
     allow(
       fn,
       'sqs',
-      ['GetQueueAttributes'],
+      ['GetQueueAttributes', 'SendMessage'],
       pools.map(({ work }) => work.queue.queueArn),
     );
     const urls = pools.flatMap(({ types, work }) =>
@@ -60,9 +60,8 @@ export class Sweep extends Construct {
       uses: [
         onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query'], [props.openIndex]),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
-        publishesTo(ENV.commandsTopic, props.commands.topic, stage),
         onWorkflows(workflows, ['StartExecution', 'DescribeExecution', 'GetExecutionHistory']),
-        seesDepth(props.commands.pools),
+        onWorkQueues(props.commands.pools),
       ],
     }).fn;
     grantAnswers(this.fn, workflows, stage);

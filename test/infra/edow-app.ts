@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { App, Stack } from 'aws-cdk-lib';
+import { App, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { buildEdow, type EdowStacks } from '#stacks/edow.ts';
 import { type StageContext, type StageName, stageFrom } from '#stacks/stages.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 export const DOWNSTREAM = 'https://downstream.example.com';
+
+// The CDK's own look at templates costs seconds a file; cfn-lint and cdk-nag have tests of their own here.
+process.env['CDK_VALIDATION'] = 'false';
 
 /** The flags of cdk.json, without bundling: templates do not depend on what is in the bundles. */
 export const testApp = (): App =>
@@ -39,12 +42,3 @@ export const templateOf = (stack: Stack): Template => Template.fromStack(stack);
 /** Resources of a type by logical id. */
 export const resources = (stack: Stack, type: string): Record<string, Resource> =>
   templateOf(stack).findResources(type) as Record<string, Resource>;
-
-export const logicalIdOf = (stack: Stack, path: string): string => {
-  const child = stack.node.findChild(path.split('/')[0] ?? '');
-  const found = path
-    .split('/')
-    .slice(1)
-    .reduce((node, id) => node.node.findChild(id), child);
-  return Stack.of(found).getLogicalId((found.node.defaultChild ?? found) as never);
-};

@@ -1,0 +1,270 @@
+/** What each function may do: the whole list, as deployed. A new grant changes a line here, and a reviewer sees it. */
+import type { Stack } from 'aws-cdk-lib';
+import { describe, expect, it } from 'vitest';
+import { ENV } from '#core/env-names.ts';
+import { buildStage, type Resource, resources } from './edow-app.ts';
+
+const { pipeline } = buildStage('prod');
+const withStub = buildStage('dev').pipeline;
+
+interface Statement {
+  readonly Effect: string;
+  readonly Action: string | string[];
+  readonly Resource: unknown;
+}
+
+const list = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value]);
+
+/** A resource as a reader would say it: `State`, `payloads/*`, `Machine`, `Pool-x work`... */
+function nameOf(resource: unknown): string {
+  const text = JSON.stringify(resource);
+  const known: [RegExp, string][] = [
+    [/ExportsOutputFnGetAttState\w+StreamArn/, 'state stream'],
+    [/ExportsOutputFnGetAttState\w+Arn\w+"\},"\/index\/open"/, 'state/index/open'],
+    [/ExportsOutputFnGetAttState\w+Arn\w+"\}$/, 'state'],
+    [/ExportsOutputFnGetAttViews\w+Arn\w+"\},"\/index\/byWorkflow"/, 'views/index/byWorkflow'],
+    [/ExportsOutputFnGetAttViews\w+Arn\w+"\},"\/index\/byStatus"/, 'views/index/byStatus'],
+    [/ExportsOutputFnGetAttViews\w+Arn\w+"\}$/, 'views'],
+    [/ExportsOutputFnGetAttStub\w+Arn\w+"\}$/, 'stub'],
+    [/ExportsOutputFnGetAttPayloads\w+"\},"\/payloads\/\*"/, 'payloads/*'],
+    [/:execution:".*WorkfloworderMachine\w+","Name"\]\},":\*"/, 'executions of order'],
+    [/^\{"Ref":"WorkfloworderMachine/, 'machine order'],
+    [/CommandsTopic/, 'commands'],
+    [/^\{"Ref":"Events/, 'events'],
+    [/Pool(\w+?)WorkQueue/, 'work queue'],
+    [/RetryDeadLetters/, 'retry dead letters'],
+    [/RetryQueue/, 'retry queue'],
+    [/ProjectInboxQueue/, 'inbox'],
+    [/CloseDeadLetters/, 'close dead letters'],
+    [/DispatchFunction/, 'dispatch'],
+    [/Logs\w+","Arn"/, 'own logs'],
+  ];
+  return known.find(([pattern]) => pattern.test(text))?.[1] ?? text;
+}
+
+/** `dynamodb:GetItem state`, sorted, of every policy whose role's logical id starts so. */
+function may(stack: Stack, role: string): string[] {
+  const policies = Object.values(resources(stack, 'AWS::IAM::Policy')).filter(({ Properties }: Resource) =>
+    Properties.Roles.some(({ Ref }: { Ref: string }) => Ref.startsWith(role)),
+  );
+  const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[]);
+  expect(statements.every(({ Effect }) => Effect === 'Allow')).toBe(true);
+  const lines = statements.flatMap(({ Action, Resource }) =>
+    list(Action).flatMap((action) => list(Resource).map((resource) => `${action} ${nameOf(resource)}`)),
+  );
+  return [...new Set(lines)].sort();
+}
+
+const LOGS = ['logs:CreateLogStream own logs', 'logs:PutLogEvents own logs'];
+const CONSUMES = (queue: string): string[] => [
+  `sqs:DeleteMessage ${queue}`,
+  `sqs:GetQueueAttributes ${queue}`,
+  `sqs:ReceiveMessage ${queue}`,
+];
+const FOLLOWS = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
+  (action) => `dynamodb:${action} state stream`,
+);
+const ANSWERS = ['states:SendTaskFailure machine order', 'states:SendTaskSuccess machine order'];
+
+const EXPECTED: Record<string, string[]> = {
+  Trigger: [
+    'dynamodb:GetItem state',
+    'dynamodb:PutItem state',
+    'dynamodb:UpdateItem state',
+    's3:PutObject payloads/*',
+    'states:StartExecution machine order',
+  ],
+  Status: [
+    'dynamodb:GetItem state',
+    'dynamodb:Query state',
+    'dynamodb:Query views',
+    'dynamodb:Query views/index/byStatus',
+    'dynamodb:Query views/index/byWorkflow',
+    's3:GetObject payloads/*',
+  ],
+  Dispatch: [
+    'dynamodb:GetItem state',
+    'dynamodb:Query state',
+    'dynamodb:UpdateItem state',
+    's3:GetObject payloads/*',
+    's3:PutObject payloads/*',
+    'sns:Publish commands',
+    ...ANSWERS,
+  ],
+  Poolinventory: [
+    'dynamodb:GetItem state',
+    'dynamodb:UpdateItem state',
+    's3:GetObject payloads/*',
+    's3:PutObject payloads/*',
+    'sqs:ChangeMessageVisibility work queue',
+    ...CONSUMES('work queue'),
+  ],
+  Collect: [
+    'dynamodb:GetItem state',
+    'dynamodb:Query state',
+    'dynamodb:UpdateItem state',
+    'states:DescribeExecution executions of order',
+    'states:StartExecution machine order',
+    'sqs:SendMessage retry dead letters',
+    'sqs:SendMessage retry queue',
+    ...ANSWERS,
+    ...FOLLOWS,
+    ...CONSUMES('retry queue'),
+  ],
+  Relay: [
+    'dynamodb:GetItem state',
+    'sns:Publish events',
+    'sqs:SendMessage retry dead letters',
+    'sqs:SendMessage retry queue',
+    ...FOLLOWS,
+    ...CONSUMES('retry queue'),
+  ],
+  Project: ['dynamodb:PutItem views', 'dynamodb:UpdateItem views', ...CONSUMES('inbox')],
+  Close: [
+    'dynamodb:GetItem state',
+    'dynamodb:Query state',
+    'dynamodb:UpdateItem state',
+    's3:PutObject payloads/*',
+    'sqs:SendMessage close dead letters',
+    'states:DescribeExecution executions of order',
+    'states:StartExecution machine order',
+  ],
+  Sweep: [
+    'dynamodb:GetItem state',
+    'dynamodb:Query state',
+    'dynamodb:Query state/index/open',
+    'dynamodb:UpdateItem state',
+    's3:GetObject payloads/*',
+    's3:PutObject payloads/*',
+    'sns:Publish commands',
+    'sqs:GetQueueAttributes work queue',
+    'states:DescribeExecution executions of order',
+    'states:GetExecutionHistory executions of order',
+    'states:StartExecution machine order',
+    ...ANSWERS,
+  ],
+};
+
+describe('a function may do exactly this', () => {
+  it.each(Object.entries(EXPECTED))('%s', (role, expected) => {
+    expect(may(pipeline, role)).toEqual([...expected, ...LOGS].sort());
+  });
+
+  it('all pools alike; with the stub downstream, its table too', () => {
+    for (const pool of ['Poolpayment', 'Poolshipping', 'Poolnotification'])
+      expect(may(pipeline, pool)).toEqual(may(pipeline, 'Poolinventory'));
+    expect(
+      may(withStub, 'Poolinventory').filter((line) => !may(pipeline, 'Poolinventory').includes(line)),
+    ).toEqual(['dynamodb:GetItem stub', 'dynamodb:PutItem stub', 'dynamodb:UpdateItem stub']);
+  });
+
+  it('the state machine calls dispatch alone', () => {
+    const calls = may(pipeline, 'WorkfloworderMachineRole').filter((line) => !/^(logs|xray):/.test(line));
+    expect(calls).toEqual(['lambda:InvokeFunction dispatch']);
+  });
+});
+
+describe('wildcards', () => {
+  it('stand for objects of payloads/, executions of one machine, and what has no narrower resource', () => {
+    const statements = Object.values(resources(pipeline, 'AWS::IAM::Policy')).flatMap(
+      ({ Properties }) => Properties.PolicyDocument.Statement as Statement[],
+    );
+    const wild = statements.flatMap(({ Action, Resource }) =>
+      list(Resource)
+        .filter((resource) => JSON.stringify(resource).includes('*'))
+        .flatMap((resource) => list(Action).map((action) => `${action} on ${nameOf(resource)}`)),
+    );
+    expect(statements.length).toBeGreaterThan(50);
+    expect([...new Set(wild)].sort()).toEqual([
+      'logs:CreateLogDelivery on "*"',
+      'logs:DeleteLogDelivery on "*"',
+      'logs:DescribeLogGroups on "*"',
+      'logs:DescribeResourcePolicies on "*"',
+      'logs:GetLogDelivery on "*"',
+      'logs:ListLogDeliveries on "*"',
+      'logs:PutResourcePolicy on "*"',
+      'logs:UpdateLogDelivery on "*"',
+      's3:GetObject on payloads/*',
+      's3:PutObject on payloads/*',
+      'states:DescribeExecution on executions of order',
+      'states:GetExecutionHistory on executions of order',
+      'xray:GetSamplingRules on "*"',
+      'xray:GetSamplingTargets on "*"',
+      'xray:PutTelemetryRecords on "*"',
+      'xray:PutTraceSegments on "*"',
+    ]);
+  });
+
+  it('no action is a wildcard, and no role has a managed policy', () => {
+    const roles = Object.values(resources(pipeline, 'AWS::IAM::Role'));
+    expect(roles.length).toBeGreaterThan(12);
+    for (const { Properties } of roles) expect(Properties.ManagedPolicyArns).toBeUndefined();
+    const actions = Object.values(resources(pipeline, 'AWS::IAM::Policy')).flatMap(({ Properties }) =>
+      (Properties.PolicyDocument.Statement as Statement[]).flatMap(({ Action }) => list(Action)),
+    );
+    expect(actions.filter((action) => action.includes('*'))).toEqual([]);
+  });
+
+  it('the local cloud takes answers on * only: that differs, and nothing else of the answer policy', () => {
+    const answer = ({ pipeline: stack }: { pipeline: Stack }) =>
+      Object.entries(resources(stack, 'AWS::IAM::Policy'))
+        .filter(([id]) => id.includes('AnswerPolicy'))
+        .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
+    const local = answer(buildStage('local'));
+    expect(local).toHaveLength(3);
+    for (const statement of local)
+      expect(statement).toEqual({
+        Effect: 'Allow',
+        Action: ['states:SendTaskFailure', 'states:SendTaskSuccess'],
+        Resource: '*',
+      });
+  });
+});
+
+const { stateTable, viewsTable, payloadBucket, commandsTopic, eventsTopic, workQueue } = ENV;
+const { retryQueue, workflows, tenants, workQueues, version, logLevel } = ENV;
+const VARIABLES: Record<string, string[]> = {
+  Trigger: [stateTable, payloadBucket, workflows, tenants, version],
+  Status: [stateTable, viewsTable, payloadBucket, tenants],
+  Dispatch: [stateTable, payloadBucket, commandsTopic],
+  Poolinventory: [
+    stateTable,
+    payloadBucket,
+    workQueue,
+    version,
+    'EDOW_BATCH_CONCURRENCY',
+    'EDOW_DOWNSTREAM_URL',
+  ],
+  Collect: [stateTable, workflows, retryQueue],
+  Relay: [stateTable, eventsTopic, retryQueue],
+  Project: [viewsTable],
+  Close: [stateTable, payloadBucket, workflows],
+  Sweep: [stateTable, payloadBucket, commandsTopic, workflows, workQueues],
+};
+
+describe('a function knows exactly this', () => {
+  const functions = Object.entries(resources(pipeline, 'AWS::Lambda::Function'));
+
+  it.each(Object.entries(VARIABLES))('%s', (name, variables) => {
+    const [, fn] = functions.find(([id]) => id.startsWith(name)) ?? [];
+    expect(Object.keys(fn?.Properties.Environment.Variables).sort()).toEqual(
+      [...variables, logLevel, 'NODE_OPTIONS'].sort(),
+    );
+  });
+
+  it('runs on Node 24 and arm64, with JSON logs in a group of its own that is kept for a stated time', () => {
+    const groups = resources(pipeline, 'AWS::Logs::LogGroup');
+    expect(functions).toHaveLength(12);
+    for (const [id, { Properties }] of functions) {
+      expect(Properties, id).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        LoggingConfig: { LogFormat: 'JSON' },
+      });
+      expect(groups[Properties.LoggingConfig.LogGroup.Ref], id).toMatchObject({
+        DeletionPolicy: 'Retain',
+        Properties: { RetentionInDays: 90 },
+      });
+    }
+  });
+});
