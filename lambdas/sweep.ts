@@ -3,9 +3,8 @@ import { dynamoClient } from '#adapters/dynamo-client.ts';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnAnswers, sfnClient, sfnExecutions } from '#adapters/sfn.ts';
-import { snsClient, snsCommands } from '#adapters/sns-publisher.ts';
-import { sqsClient, sqsQueueDepth } from '#adapters/sqs.ts';
-import { systemClock, systemIds } from '#adapters/system.ts';
+import { sqsClient, sqsCommands, sqsQueueDepth } from '#adapters/sqs.ts';
+import { systemClock } from '#adapters/system.ts';
 import { closer } from '#core/close.ts';
 import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
 import { sweeper } from '#core/sweep.ts';
@@ -15,6 +14,8 @@ import { count } from '#runtime/metrics.ts';
 
 const store = dynamoStore(dynamoClient(), required(ENV.stateTable));
 const sfn = sfnClient();
+const sqs = sqsClient();
+const workQueues = requiredJson<Record<string, string>>(ENV.workQueues);
 const payloads = s3Payloads({ bucket: required(ENV.payloadBucket) });
 const { sweep } = sweeper({
   store,
@@ -22,8 +23,8 @@ const { sweep } = sweeper({
   clock: systemClock,
   executions: sfnExecutions(sfn),
   answers: sfnAnswers(sfn),
-  commands: snsCommands({ client: snsClient(), topicArn: required(ENV.commandsTopic), ids: systemIds() }),
-  queues: sqsQueueDepth(sqsClient(), requiredJson<Record<string, string>>(ENV.workQueues)),
+  commands: sqsCommands(sqs, workQueues),
+  queues: sqsQueueDepth(sqs, workQueues),
   closer: closer({ store, payloads, clock: systemClock }),
   workflows: new Map(Object.entries(requiredJson<Record<string, DeployedWorkflow>>(ENV.workflows))),
 });

@@ -5,7 +5,9 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
+import { PortUnavailable } from '#core/errors.ts';
+import { wireText } from '#core/json-text.ts';
+import type { Commands, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
 import { call } from './call.ts';
 import { CLIENT } from './client-config.ts';
 
@@ -47,5 +49,33 @@ export const sqsQueueDepth = (client: SQSClient, queues: Readonly<Record<string,
     });
     const { Attributes } = await call('GetQueueAttributes', () => client.send(command));
     return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0);
+  },
+});
+
+/**
+ * Commands straight to their work queues, as raw delivery by the topic would write them: for a command that the
+ * topic's filters, which take up to 15 minutes to hold, did not let through.
+ * @param queues command type -> URL of its work queue
+ */
+export const sqsCommands = (client: SQSClient, queues: Readonly<Record<string, string>>): Commands => ({
+  publish: async (commands) => {
+    const left: string[] = [];
+    for (const command of commands) {
+      const text = (value: string) => ({ DataType: 'String', StringValue: value });
+      const message = new SendMessageCommand({
+        QueueUrl: Object.hasOwn(queues, command.type) ? queues[command.type] : undefined,
+        MessageBody: wireText(command),
+        MessageGroupId: command.tenant,
+        MessageAttributes: { type: text(command.type), tenant: text(command.tenant) },
+      });
+      try {
+        if (message.input.QueueUrl === undefined) left.push(command.id);
+        else await call('SendMessage', () => client.send(message));
+      } catch (error) {
+        if (!(error instanceof PortUnavailable)) throw error;
+        left.push(command.id);
+      }
+    }
+    return left;
   },
 });
