@@ -12,9 +12,10 @@ import { type EndDetail, endOfExecution } from '#runtime/end-event.ts';
 import { required } from '#runtime/env.ts';
 import { count } from '#runtime/metrics.ts';
 
+const stateTable = required(ENV.stateTable);
 const executions = sfnExecutions(sfnClient());
 const { close } = closer({
-  store: dynamoStore(dynamoClient(), required(ENV.stateTable)),
+  store: dynamoStore(dynamoClient(), stateTable),
   payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
   clock: systemClock,
 });
@@ -23,5 +24,5 @@ export const handler = chain<EventBridgeEvent<string, EndDetail>, void>('close',
   const end = await endOfExecution(event.detail, executions, context.log);
   if (end === undefined) return;
   const run = await close(end.runId, end.execution, end.state, context.log);
-  if (run?.status === 'held') count('RunsHeld', 1, { workflow: run.workflow });
+  if (run?.status === 'held') count('HeldRuns', 1, { StateTable: stateTable });
 });

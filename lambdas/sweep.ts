@@ -12,7 +12,8 @@ import { chain } from '#runtime/chain.ts';
 import { required, requiredJson } from '#runtime/env.ts';
 import { count } from '#runtime/metrics.ts';
 
-const store = dynamoStore(dynamoClient(), required(ENV.stateTable));
+const stateTable = required(ENV.stateTable);
+const store = dynamoStore(dynamoClient(), stateTable);
 const sfn = sfnClient();
 const sqs = sqsClient();
 const workQueues = requiredJson<Record<string, string>>(ENV.workQueues);
@@ -32,6 +33,6 @@ const { sweep } = sweeper({
 export const handler = chain('sweep', async (_event: unknown, context) => {
   const report = await sweep(context.log);
   context.log.info('sweep', { ...report });
-  count('SweepChecked', report.checked);
-  count('SweepFailed', report.failed);
+  // Held runs are looked at less and less often, and never forgotten: the alarm comes back until they are healed.
+  count('HeldRuns', report.held, { StateTable: stateTable });
 });
