@@ -76,8 +76,8 @@ export function stubDownstream(client: DynamoDBClient, table: string): Downstrea
         TableName: table,
         Key: callKey(operation, idempotencyKey),
         UpdateExpression:
-          'SET #body = if_not_exists(#body, :body), #at = if_not_exists(#at, :at), #effects = :one',
-        ExpressionAttributeNames: { '#body': 'body', '#at': 'at', '#effects': 'effects' },
+          'SET #body = if_not_exists(#body, :body), #at = if_not_exists(#at, :at), #effects = :one ADD #taken :one',
+        ExpressionAttributeNames: { '#body': 'body', '#at': 'at', '#effects': 'effects', '#taken': 'taken' },
         ExpressionAttributeValues: {
           ':body': { S: JSON.stringify(body) },
           ':at': { S: new Date().toISOString() },
