@@ -5,8 +5,9 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
-import { afterEach, expect, test } from 'vitest';
-import { sqsClient, sqsQueueDepth, sqsRetryQueue, sqsVisibility } from '#adapters/sqs.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { sqsClient, sqsCommands, sqsQueueDepth, sqsRetryQueue, sqsVisibility } from '#adapters/sqs.ts';
+import { commandOf } from '#core/envelope.ts';
 import { EdowError, PortUnavailable } from '#core/errors.ts';
 
 const mock = mockClient(SQSClient);
@@ -36,13 +37,12 @@ test('other refusals and throttling are told', async () => {
   mock.on(ChangeMessageVisibilityCommand).rejects(refusal('InvalidParameterValue'));
   await expect(sqsVisibility(client, QUEUE).change('receipt', 99_999)).rejects.toThrow(EdowError);
   mock.on(SendMessageCommand).rejects(refusal('RequestThrottled'));
-  await expect(sqsRetryQueue(client, QUEUE).send({ PK: 'a', SK: 'b' })).rejects.toThrow(PortUnavailable);
+  await expect(sqsRetryQueue(client, QUEUE).send('{}')).rejects.toThrow(PortUnavailable);
 });
 
-test('a retry is the key as JSON, nothing else of the item', async () => {
+test('a retry is the record as it was packed', async () => {
   mock.on(SendMessageCommand).resolves({});
-  const item = { PK: 'RUN#1', SK: 'STEP#A', token: 'secret' };
-  await sqsRetryQueue(client, QUEUE).send(item);
+  await sqsRetryQueue(client, QUEUE).send('{"PK":"RUN#1","SK":"STEP#A"}');
   expect(mock.call(0).args[0].input).toEqual({
     QueueUrl: QUEUE,
     MessageBody: '{"PK":"RUN#1","SK":"STEP#A"}',
@@ -60,4 +60,51 @@ test('depth of the queue of a command type', async () => {
 
 test('the client goes to its own endpoint, whatever host the queue URL shows', async () => {
   expect(sqsClient().config.useQueueUrlAsEndpoint).toBe(false);
+});
+
+describe('commands straight to their queues', () => {
+  const command = (stepKey: string, type = 'inventory.stock.reserve') =>
+    commandOf({
+      taskId: `01RUN/${stepKey}/0`,
+      workflow: 'order',
+      runId: '01RUN',
+      stepKey,
+      contract: { type, version: 1, tries: 3 },
+      tenant: 'acme',
+      correlationId: 'c',
+      traceparent: '00-0-0-01',
+      execution: 10_000,
+      entry: 0,
+      enteredAt: 0,
+      deadline: 1_000,
+      data: {},
+    });
+  const commands = sqsCommands(client, { 'inventory.stock.reserve': QUEUE });
+
+  test('look like those that the topic delivers raw', async () => {
+    mock.on(SendMessageCommand).resolves({});
+    expect(await commands.publish([command('Reserve')])).toEqual([]);
+    expect(mock.call(0).args[0].input).toEqual({
+      QueueUrl: QUEUE,
+      MessageBody: JSON.stringify(command('Reserve')),
+      MessageGroupId: 'acme',
+      MessageAttributes: {
+        type: { DataType: 'String', StringValue: 'inventory.stock.reserve' },
+        tenant: { DataType: 'String', StringValue: 'acme' },
+      },
+    });
+  });
+
+  test('without a queue, or while it is throttled, are told; the others are sent', async () => {
+    mock.on(SendMessageCommand).rejectsOnce(refusal('RequestThrottled')).resolves({});
+    const nowhere = command('Charge', 'payment.card.charge');
+    const left = await commands.publish([command('A'), nowhere, command('B')]);
+    expect(left).toEqual(['01RUN/A/0', '01RUN/Charge/0']);
+    expect(mock.calls()).toHaveLength(2);
+  });
+
+  test('that may not be sent at all are a refusal', async () => {
+    mock.on(SendMessageCommand).rejects(refusal('AccessDenied'));
+    await expect(commands.publish([command('A')])).rejects.toThrow('SendMessage was refused: AccessDenied');
+  });
 });

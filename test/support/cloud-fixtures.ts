@@ -1,4 +1,5 @@
 /** Queues, topics, buckets and state machines for suites that run against a cloud. Nothing is cleaned up after them. */
+import { CreateRoleCommand, IAMClient, PutRolePolicyCommand } from '@aws-sdk/client-iam';
 import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { CreateStateMachineCommand } from '@aws-sdk/client-sfn';
 import { CreateTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
@@ -31,8 +32,26 @@ interface Queue {
   readonly arn: string;
 }
 
-async function createQueue(client: SQSClient, what: string): Promise<Queue> {
-  const { QueueUrl: url = '' } = await client.send(new CreateQueueCommand({ QueueName: freshName(what) }));
+/** Lets topics deliver to any queue of this account that has it. */
+const FROM_TOPICS = JSON.stringify({
+  Version: '2012-10-17',
+  Statement: [
+    {
+      Effect: 'Allow',
+      Principal: { Service: 'sns.amazonaws.com' },
+      Action: 'sqs:SendMessage',
+      Resource: '*',
+    },
+  ],
+});
+
+async function createQueue(client: SQSClient, what: string, policy?: string): Promise<Queue> {
+  const { QueueUrl: url = '' } = await client.send(
+    new CreateQueueCommand({
+      QueueName: freshName(what),
+      ...(policy && { Attributes: { Policy: policy } }),
+    }),
+  );
   const { Attributes } = await client.send(
     new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] }),
   );
@@ -68,7 +87,7 @@ async function drain(client: SQSClient, queue: Queue, count: number): Promise<st
 export async function cloudTopic(): Promise<TopicUnderTest> {
   const [sns, sqs] = [snsClient(), sqsClient()];
   const { TopicArn: topicArn = '' } = await sns.send(new CreateTopicCommand({ Name: freshName('topic') }));
-  const queue = await createQueue(sqs, 'subscriber');
+  const queue = await createQueue(sqs, 'subscriber', FROM_TOPICS);
   await sns.send(
     new SubscribeCommand({
       TopicArn: topicArn,
@@ -111,6 +130,31 @@ export async function cloudPayloads(): Promise<PayloadsUnderTest> {
   };
 }
 
+/** A role in which state machines may send to one queue. Gives its ARN. */
+async function createSendingRole(queue: Queue): Promise<string> {
+  const client = new IAMClient(CLIENT);
+  const RoleName = freshName('states');
+  const document = (...Statement: object[]): string => JSON.stringify({ Version: '2012-10-17', Statement });
+  const { Role } = await client.send(
+    new CreateRoleCommand({
+      RoleName,
+      AssumeRolePolicyDocument: document({
+        Effect: 'Allow',
+        Principal: { Service: 'states.amazonaws.com' },
+        Action: 'sts:AssumeRole',
+      }),
+    }),
+  );
+  await client.send(
+    new PutRolePolicyCommand({
+      RoleName,
+      PolicyName: 'send',
+      PolicyDocument: document({ Effect: 'Allow', Action: 'sqs:SendMessage', Resource: queue.arn }),
+    }),
+  );
+  return Role?.Arn ?? '';
+}
+
 /** A state machine whose one state sends its token to a queue and waits. */
 export async function cloudStateMachines(): Promise<StateMachinesUnderTest> {
   const [sfn, sqs] = [sfnClient(), sqsClient()];
@@ -134,7 +178,7 @@ export async function cloudStateMachines(): Promise<StateMachinesUnderTest> {
     new CreateStateMachineCommand({
       name: freshName('machine'),
       definition: JSON.stringify(definition),
-      roleArn: 'arn:aws:iam::000000000000:role/contract',
+      roleArn: await createSendingRole(tokens),
     }),
   );
   const seen = new Map<string, string>();
