@@ -114,5 +114,5 @@ export function trigger(ports: TriggerPorts) {
   return { start };
 }
 
-/** Open runs are spread over shards by their id's last character. */
-const openShard = (runId: string): string => `OPEN#${(runId.codePointAt(25) ?? 0) % OPEN_SHARDS}`;
+/** Open runs are spread over shards by their id's last character, which is random. */
+const openShard = (runId: string): string => `OPEN#${runId.charCodeAt(runId.length - 1) % OPEN_SHARDS}`;
