@@ -1,0 +1,104 @@
+/** From the flags to the ports of one cloud. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SFNClient } from '@aws-sdk/client-sfn';
+import { fromNodeProviderChain } from '@aws-sdk/credential-providers';
+import { dynamoStore } from '#adapters/dynamo-store.ts';
+import { sfnExecutions } from '#adapters/sfn.ts';
+import { asStep, stepItemKey } from '#core/items.ts';
+import type { Executions } from '#core/ports.ts';
+import type { Store } from '#core/store.ts';
+import { enterCloud, REGION } from '#local/cloud.ts';
+import { cloudStatus } from '#local/emulator.ts';
+import { stackNames } from '#stacks/stages.ts';
+import { OPERATOR_CLIENT } from './aws/calls.ts';
+import { operatorSqs, sqsDeadLetters, sqsDepths } from './aws/dead-letters.ts';
+import { lambdaFunctions } from './aws/functions.ts';
+import { signedApi } from './aws/signed-api.ts';
+import { cloudFormationStacks } from './aws/stacks.ts';
+import type { Api, DeadLetters, Functions, Pipeline, QueueDepths, Stacks, TaskLookup } from './ports.ts';
+import { apiRoot, chooseTarget, nameOf, type Target, type TargetFlags } from './target.ts';
+
+export interface ConnectionFlags extends TargetFlags {
+  readonly region?: string;
+  readonly stateDir: string;
+}
+
+/** One cloud with one stage. Nothing is called before it is needed. */
+export interface Connection {
+  readonly target: Target;
+  /** For messages: `the local cloud at https://127.0.0.1:4566`. */
+  readonly where: string;
+  readonly stacks: Stacks;
+  readonly functions: Functions;
+  readonly letters: DeadLetters;
+  readonly depths: QueueDepths;
+  readonly executions: Executions;
+  /** Read once. */
+  pipeline(): Promise<Pipeline>;
+  api(): Promise<Api>;
+  store(): Promise<Store>;
+  lookUp: TaskLookup;
+}
+
+export type Connect = (flags: ConnectionFlags) => Promise<Connection>;
+
+/** How the app is deployed to a target, as a person would type it. */
+export const deployLine = ({ kind, stage }: Target): string =>
+  kind === 'local' ? 'npx edow deploy' : `npx cdk deploy --all -c stage=${stage}`;
+
+/** @throws CliError for a target that is not there */
+export async function targetOf(flags: ConnectionFlags): Promise<Target> {
+  const status = await cloudStatus(flags.stateDir);
+  const target = chooseTarget(flags, status, process.env['AWS_ENDPOINT_URL']);
+  if (target.kind === 'local' && 'cloud' in status) enterCloud(status.cloud);
+  else enterEnvironment(target, flags.region);
+  return target;
+}
+
+/** Every client that is made from here on uses it. */
+function enterEnvironment({ endpoint }: Target, region: string | undefined): void {
+  const { env } = process;
+  if (region !== undefined) env['AWS_REGION'] = region;
+  if (endpoint === undefined) return;
+  env['AWS_ENDPOINT_URL'] = endpoint;
+  env['AWS_ENDPOINT_URL_S3'] = endpoint;
+  env['AWS_REGION'] ??= env['AWS_DEFAULT_REGION'] ?? REGION;
+  // An emulator's credentials are made up: nobody has to ask the machine for its role.
+  env['AWS_EC2_METADATA_DISABLED'] = 'true';
+}
+
+export async function connect(flags: ConnectionFlags): Promise<Connection> {
+  const target = await targetOf(flags);
+  const where = nameOf(target);
+  const credentials = fromNodeProviderChain({ maxRetries: 0, timeout: 1_000 });
+  // Asked for first: what is missing is said at once, and not by whichever call comes first.
+  await credentials();
+  const stacks = cloudFormationStacks(stackNames(target.stage), where, deployLine(target));
+  const sqs = operatorSqs();
+  const dynamo = new DynamoDBClient(OPERATOR_CLIENT);
+  let known: Promise<Pipeline> | undefined;
+  const pipeline = (): Promise<Pipeline> => {
+    known ??= stacks.pipeline();
+    return known;
+  };
+  const store = async (): Promise<Store> => dynamoStore(dynamo, (await pipeline()).stateTable);
+  return {
+    target,
+    where,
+    stacks,
+    functions: lambdaFunctions(),
+    letters: sqsDeadLetters(sqs),
+    depths: sqsDepths(sqs),
+    executions: sfnExecutions(new SFNClient(OPERATOR_CLIENT)),
+    pipeline,
+    api: async () => {
+      const root = apiRoot(target, (await pipeline()).api);
+      return signedApi(root, await sqs.config.region(), credentials);
+    },
+    store,
+    lookUp: async (run, step) => {
+      const item = await (await store()).get(stepItemKey(run, step));
+      return item && asStep(item);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** What a dead letter is about, as far as its body tells. */
+import { REPLAY_ATTRIBUTE } from '#runtime/worker-pool.ts';
+import type { DeadLetter } from './ports.ts';
+
+export interface Subject {
+  readonly run?: string;
+  readonly step?: string;
+  readonly task?: string;
+  readonly type?: string;
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.length <= 400 ? value : undefined;
+
+/**
+ * Commands name their run and step; events name their run as subject; retry queues hold keys of items. Undefined: a
+ * body that nothing of ours wrote.
+ */
+export function subjectOf(body: string): Subject | undefined {
+  let value: Record<string, unknown>;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const type = text(value['type']);
+  const key = /^RUN#(.+)$/.exec(text(value['PK']) ?? '')?.[1];
+  if (key !== undefined) {
+    const step = /^STEP#(.+)$/.exec(text(value['SK']) ?? '')?.[1];
+    return { run: key, ...(step !== undefined && { step, task: `${key}/${step}/0` }) };
+  }
+  const id = text(value['id']);
+  if (type === undefined || id === undefined) return undefined;
+  const [run, step] = [text(value['runid']) ?? text(value['subject']), text(value['step'])];
+  return {
+    type,
+    ...(run !== undefined && { run }),
+    ...(step !== undefined && { step, task: id }),
+  };
+}
+
+/** How often our own tool has sent this copy back; 0: never. */
+export function replaysOf(letter: DeadLetter): number {
+  const count = Number(letter.attributes[REPLAY_ATTRIBUTE]?.text ?? 0);
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
+}
+
+export interface LetterFilter {
+  readonly run?: string;
+  readonly task?: string;
+}
+
+export const matches = (subject: Subject | undefined, { run, task }: LetterFilter): boolean =>
+  (run === undefined || subject?.run === run) && (task === undefined || subject?.task === task);
