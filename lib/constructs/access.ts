@@ -60,11 +60,15 @@ export const onTable =
 /** Prefix of every object that our functions write. */
 export const PAYLOAD_PREFIX = 'payloads/';
 
-/** Payloads too large for an item. Objects outside {@link PAYLOAD_PREFIX} stay out of reach. */
+/**
+ * Payloads too large for an item. Objects outside {@link PAYLOAD_PREFIX} stay out of reach. Who reads may list, too:
+ * else S3 says "access denied" for an object that is gone, and it would be asked for again and again.
+ */
 export const onPayloads =
   (bucket: s3.Bucket, actions: readonly ('GetObject' | 'PutObject')[]): Access =>
   (fn) => {
     allow(fn, 's3', actions, [bucket.arnForObjects(`${PAYLOAD_PREFIX}*`)]);
+    if (actions.includes('GetObject')) allow(fn, 's3', ['ListBucket'], [bucket.bucketArn]);
     fn.addEnvironment(ENV.payloadBucket, bucket.bucketName);
   };
 

@@ -167,14 +167,15 @@ export class Alarms extends Construct {
     });
   }
 
-  /** Held runs: counted by the sweeper, which writes the metric to its log (embedded metric format). */
+  /** Held runs, as sweep and close count them in their logs (embedded metric format, see runtime/metrics.ts). */
   onHeldRuns(stateTableName: string): void {
     this.on('held-runs', {
       metric: new cloudwatch.Metric({
         namespace: 'edow',
         metricName: 'HeldRuns',
+        // Tells the deployments of one account apart.
         dimensionsMap: { StateTable: stateTableName },
-        period: Duration.minutes(5),
+        period: MINUTE,
         statistic: 'Maximum',
       }),
       above: 0,

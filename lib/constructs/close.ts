@@ -14,7 +14,7 @@ import type { Alarms } from './alarms.ts';
 import type { Stage } from './stage.ts';
 import { StageFunction } from './stage-function.ts';
 import type { Workflow } from './workflow.ts';
-import { onWorkflows } from './workflow-access.ts';
+import { describesExecutions } from './workflow-access.ts';
 
 export interface CloseProps {
   readonly stage: Stage;
@@ -51,9 +51,9 @@ export class Close extends Construct {
       stage,
       entry: 'close',
       uses: [
-        onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query']),
+        onTable(ENV.stateTable, props.state, ['UpdateItem', 'Query']),
         onPayloads(props.payloads, ['PutObject']),
-        onWorkflows(workflows, ['StartExecution', 'DescribeExecution']),
+        describesExecutions(workflows),
       ],
     }).fn;
     this.fn.configureAsyncInvoke({

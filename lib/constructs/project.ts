@@ -40,7 +40,7 @@ export class Project extends Construct {
       stage: props.stage,
       entry: 'project',
       timeout,
-      uses: [onTable(ENV.viewsTable, props.views, ['PutItem', 'UpdateItem'])],
+      uses: [onTable(ENV.viewsTable, props.views, ['PutItem'])],
     }).fn;
     props.events.addSubscription(
       new subscriptions.SqsSubscription(this.inbox.queue, { rawMessageDelivery: true }),

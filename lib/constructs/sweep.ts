@@ -16,7 +16,7 @@ import { StageFunction } from './stage-function.ts';
 import type { CommandTopic } from './topics.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import type { Workflow } from './workflow.ts';
-import { grantAnswers, onWorkflows } from './workflow-access.ts';
+import { describesExecutions, grantAnswers, startsWorkflows } from './workflow-access.ts';
 
 export interface SweepProps {
   readonly stage: Stage;
@@ -58,9 +58,10 @@ export class Sweep extends Construct {
       // Ends before the next minute's call.
       timeout: Duration.seconds(50),
       uses: [
-        onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query'], [props.openIndex]),
+        onTable(ENV.stateTable, props.state, ['UpdateItem', 'Query'], [props.openIndex]),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
-        onWorkflows(workflows, ['StartExecution', 'DescribeExecution', 'GetExecutionHistory']),
+        startsWorkflows(workflows),
+        describesExecutions(workflows),
         onWorkQueues(props.commands.pools),
       ],
     }).fn;

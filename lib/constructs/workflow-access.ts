@@ -12,26 +12,25 @@ import { type Access, allow } from './access.ts';
 import type { Stage } from './stage.ts';
 import type { Workflow } from './workflow.ts';
 
-/** Starts or looks up executions, by the map of workflows in the environment. */
-export const onWorkflows =
-  (
-    workflows: readonly Workflow[],
-    actions: readonly ('StartExecution' | 'DescribeExecution' | 'GetExecutionHistory')[],
-  ): Access =>
+/** Starts executions, by the map of workflows in the environment. */
+export const startsWorkflows =
+  (workflows: readonly Workflow[]): Access =>
   (fn) => {
-    const onExecutions = actions.filter((action) => action !== 'StartExecution');
-    if (onExecutions.length < actions.length)
-      allow(
-        fn,
-        'states',
-        ['StartExecution'],
-        workflows.map(({ machine }) => machine.stateMachineArn),
-      );
-    if (onExecutions.length > 0) {
-      allow(fn, 'states', onExecutions, workflows.map(executionsOf));
-      acknowledgeExecutions(fn, workflows);
-    }
+    allow(
+      fn,
+      'states',
+      ['StartExecution'],
+      workflows.map(({ machine }) => machine.stateMachineArn),
+    );
     fn.addEnvironment(ENV.workflows, Stack.of(fn).toJsonString(deployed(workflows)));
+  };
+
+/** Looks executions up, whoever named them. */
+export const describesExecutions =
+  (workflows: readonly Workflow[]): Access =>
+  (fn) => {
+    allow(fn, 'states', ['DescribeExecution'], workflows.map(executionsOf));
+    acknowledgeExecutions(fn, workflows);
   };
 
 /**

@@ -34,8 +34,8 @@ export function buildEdow(app: App, stage: StageSettings): EdowStacks {
   return { state, pipeline, ...(stubs && { stubs }), ...(observability && { observability }) };
 }
 
-/** What the reference workers read: see workflows/order/tasks.ts. */
+/** What the reference workers read: see runtime/downstream.ts. */
 function downstreamOf(stage: StageSettings, stubs?: StubsStack): Pick<PoolOptions, 'environment' | 'uses'> {
-  if (stubs) return { uses: [onTable(ENV.stubTable, stubs.stub, ['GetItem', 'PutItem', 'UpdateItem'])] };
+  if (stubs) return { uses: [onTable(ENV.stubTable, stubs.stub, ['GetItem', 'UpdateItem'])] };
   return { environment: { [ENV.downstreamUrl]: 'url' in stage.downstream ? stage.downstream.url : '' } };
 }

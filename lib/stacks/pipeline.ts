@@ -13,7 +13,7 @@ import { Sweep } from '#constructs/sweep.ts';
 import { CommandTopic, encryptedTopic } from '#constructs/topics.ts';
 import { type PoolOptions, WorkerPool } from '#constructs/worker-pool.ts';
 import { Workflow } from '#constructs/workflow.ts';
-import { grantAnswers, onWorkflows } from '#constructs/workflow-access.ts';
+import { grantAnswers, startsWorkflows } from '#constructs/workflow-access.ts';
 import { ENV } from '#core/env-names.ts';
 import type { WorkflowDefinition } from '#workflows/deployed.ts';
 import { writeOutputs } from './outputs.ts';
@@ -61,10 +61,7 @@ export class PipelineStack extends Stack {
       ...shared,
       name: 'collect',
       filters: [taskTurnsTerminal],
-      uses: [
-        onTable(ENV.stateTable, state, ['GetItem', 'UpdateItem', 'Query']),
-        onWorkflows(workflows, ['StartExecution', 'DescribeExecution']),
-      ],
+      uses: [onTable(ENV.stateTable, state, ['GetItem', 'UpdateItem', 'Query']), startsWorkflows(workflows)],
     });
     grantAnswers(collect.fn, workflows, stage);
     const events = encryptedTopic(this, 'Events');
@@ -72,7 +69,7 @@ export class PipelineStack extends Stack {
       ...shared,
       name: 'relay',
       filters: [taskTurnsTerminal, runHasOutbox],
-      uses: [onTable(ENV.stateTable, state, ['GetItem']), publishesTo(ENV.eventsTopic, events, stage)],
+      uses: [publishesTo(ENV.eventsTopic, events, stage)],
     });
     const project = new Project(this, 'Project', { stage, events, views, alarms });
     const close = new Close(this, 'Close', { ...shared, workflows });
@@ -84,9 +81,9 @@ export class PipelineStack extends Stack {
       entry: 'trigger',
       environment: { ...tenants, [ENV.version]: stage.version },
       uses: [
-        onTable(ENV.stateTable, state, ['GetItem', 'PutItem', 'UpdateItem']),
+        onTable(ENV.stateTable, state, ['GetItem', 'PutItem']),
         onPayloads(payloads, ['PutObject']),
-        onWorkflows(workflows, ['StartExecution']),
+        startsWorkflows(workflows),
       ],
     });
     const status = new StageFunction(this, 'Status', {
@@ -94,7 +91,7 @@ export class PipelineStack extends Stack {
       entry: 'status',
       environment: tenants,
       uses: [
-        onTable(ENV.stateTable, state, ['GetItem', 'Query']),
+        onTable(ENV.stateTable, state, ['Query']),
         onTable(ENV.viewsTable, views, ['Query'], VIEW_INDEXES),
         onPayloads(payloads, ['GetObject']),
       ],

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RUNBOOK } from '#constructs/alarms.ts';
+import { NAMESPACE } from '#runtime/metrics.ts';
 import { buildStage, ROOT, resources, templateOf } from './edow-app.ts';
 
 const { pipeline, observability } = buildStage('prod');
@@ -30,12 +31,19 @@ describe('alarms', () => {
       'NumberOfNotificationsFilteredOut-InvalidAttributes': 2,
     });
     templateOf(pipeline).hasResourceProperties('AWS::CloudWatch::Alarm', {
-      Namespace: 'edow',
+      Namespace: NAMESPACE,
       MetricName: 'HeldRuns',
       Dimensions: [{ Name: 'StateTable' }],
       Threshold: 0,
       ComparisonOperator: 'GreaterThanThreshold',
     });
+  });
+
+  it('watch a metric of ours that a function counts, by the same dimension', () => {
+    const own = alarms.filter(({ Properties }) => Properties.Namespace === NAMESPACE);
+    const sweep = readFileSync(join(ROOT, 'lambdas/sweep.ts'), 'utf8');
+    expect(own).toHaveLength(1);
+    expect(sweep).toMatch(/count\('HeldRuns', [^)]*\{ StateTable: /);
   });
 
   it('all go to one topic, and stay quiet where there is no data', () => {

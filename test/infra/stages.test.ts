@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type StageContext, stackNames, stageFrom } from '#stacks/stages.ts';
+import { contracts } from '#workflows/contracts.ts';
+import { workflows } from '#workflows/deployed.ts';
 import { buildStage, DOWNSTREAM, templateOf } from './edow-app.ts';
 
 const from = (context: Partial<StageContext>) => stageFrom({ version: 'v', ...context });
@@ -71,6 +73,13 @@ describe('what differs', () => {
     expect(variables('prod').filter((all) => 'EDOW_STUB_TABLE' in all)).toEqual([]);
     expect(variables('dev').filter((all) => 'EDOW_STUB_TABLE' in all)).toHaveLength(4);
     expect(variables('dev').filter((all) => 'EDOW_DOWNSTREAM_URL' in all)).toEqual([]);
+  });
+});
+
+describe('what the team deploys', () => {
+  it('every workflow has its contract where the API looks for it, and the other way round', () => {
+    expect(workflows.map(({ contract }) => contract)).toEqual(contracts);
+    expect(contracts.length).toBeGreaterThan(0);
   });
 });
 
