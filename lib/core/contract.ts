@@ -1,6 +1,7 @@
 /** The contract of a task: the one place for its names, schemas, retry and undo. */
 import * as z from 'zod/mini';
 import { ContractError } from './errors.ts';
+import { escapePointer } from './json-text.ts';
 import { assertCommandType, assertEventType, assertWorkflowName } from './names.ts';
 
 type Schema = z.core.$ZodType;
@@ -122,9 +123,6 @@ export interface Problem {
   readonly pointer: string;
   readonly detail: string;
 }
-
-const escapePointer = (part: PropertyKey): string =>
-  String(part).replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 100);
 
 /** Checks a value against a schema; problems (at most 20) carry a JSON Pointer and never the value. */
 export function checkValue<S extends Schema>(

@@ -1,14 +1,18 @@
 /** JSON from strangers: read without rounding a number, changing a prototype or keeping half a character. */
 
 export class UnsafeJson extends Error {
-  /** Member that is at fault, as far as the parser knows; never the value. */
-  readonly member: string;
-  constructor(message: string, member: string) {
+  /** JSON Pointer to what is at fault; never the value. */
+  readonly pointer: string;
+  constructor(message: string, pointer: string) {
     super(message);
     this.name = 'UnsafeJson';
-    this.member = member;
+    this.pointer = pointer;
   }
 }
+
+/** One part of a JSON Pointer, bounded. */
+export const escapePointer = (part: PropertyKey): string =>
+  String(part).replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 100);
 
 /** Significant digits and exponent of a JSON number, so that equal values give equal text. */
 function decimal(text: string): string {
@@ -23,32 +27,76 @@ function decimal(text: string): string {
 /** Members that would reach a prototype when somebody copies the object carelessly. */
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** Levels of lists and objects: everything that walks a value may do so by recursion. */
+const MAX_LEVELS = 100;
+
+function levelsOf(text: string): number {
+  let level = 0;
+  let deepest = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const mark = text[at];
+    if (quoted) {
+      if (mark === '\\') at += 1;
+      else if (mark === '"') quoted = false;
+    } else if (mark === '"') quoted = true;
+    else if (mark === '[' || mark === '{') deepest = Math.max(deepest, ++level);
+    else if (mark === ']' || mark === '}') level -= 1;
+  }
+  return deepest;
+}
+
+/** Why a member cannot be taken as it is; `source`: the text of a number. */
+function faultOf(holder: unknown, member: string, value: unknown, source?: string): string | undefined {
+  if (FORBIDDEN.has(member) && !Array.isArray(holder)) return `a member may not be named "${member}"`;
+  if (typeof value === 'number' && source !== undefined)
+    if (!Number.isFinite(value) || decimal(source) !== decimal(String(value)))
+      return 'a number is too large or has too many digits to be kept exactly: send it as text';
+  if (typeof value === 'string' && !value.isWellFormed()) return 'a text holds half of a surrogate pair';
+  return member.isWellFormed() ? undefined : 'a member name holds half of a surrogate pair';
+}
+
+/** Member names from a value down to one of its objects. */
+function pathTo(object: unknown, from: unknown): string[] | undefined {
+  if (from === object) return [];
+  if (from === null || typeof from !== 'object') return undefined;
+  for (const [name, part] of Object.entries(from)) {
+    const rest = pathTo(object, part);
+    if (rest) return [name, ...rest];
+  }
+  return undefined;
+}
+
 /**
  * Parses JSON text.
  * @throws SyntaxError when it is not JSON, UnsafeJson when a number cannot be kept exactly, a text is not well-formed
- * Unicode, or a member has a forbidden name
+ * Unicode, a member has a forbidden name, or it is nested more than 100 levels deep
  */
 export function parseJson(text: string): unknown {
-  return JSON.parse(text, function (
+  if (levelsOf(text) > MAX_LEVELS)
+    throw new UnsafeJson(`lists and objects are nested more than ${MAX_LEVELS} levels deep`, '');
+  let first: { readonly holder: unknown; readonly member: string; readonly fault: string } | undefined;
+  const root: unknown = JSON.parse(text, function (
     this: unknown,
     member: string,
     value: unknown,
     context?: { source?: string },
   ) {
-    if (FORBIDDEN.has(member) && !Array.isArray(this))
-      throw new UnsafeJson(`a member may not be named "${member}"`, member);
-    if (typeof value === 'number' && context?.source !== undefined) {
-      if (!Number.isFinite(value) || decimal(context.source) !== decimal(String(value)))
-        throw new UnsafeJson(
-          'a number is too large or has too many digits to be kept exactly: send it as text',
-          member,
-        );
-    }
-    if (typeof value === 'string' && !value.isWellFormed())
-      throw new UnsafeJson('a text holds half of a surrogate pair', member);
-    if (!member.isWellFormed()) throw new UnsafeJson('a member name holds half of a surrogate pair', '');
+    const fault = first === undefined ? faultOf(this, member, value, context?.source) : undefined;
+    if (fault !== undefined) first = { holder: this, member, fault };
     return value;
   } as (this: unknown, key: string, value: unknown) => unknown);
+  if (first === undefined) return root;
+  // The holder of a value that stands alone is not part of it.
+  const path = pathTo(first.holder, root);
+  const parts = path === undefined ? [] : [...path, first.member];
+  throw new UnsafeJson(
+    first.fault,
+    parts
+      .map((part) => `/${escapePointer(part)}`)
+      .join('')
+      .toWellFormed(),
+  );
 }
 
 /** JSON text that every hop takes: SNS and SQS refuse U+FFFE and U+FFFF, so they travel escaped. */

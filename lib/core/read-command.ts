@@ -32,7 +32,15 @@ const commandSchema = z.looseObject({
 /** Why a message is no command of ours. Never repeats the content. */
 export interface Unreadable {
   readonly problem: string;
+  /** Known noise: nobody waits for it, and nobody need look at it. */
+  readonly harmless?: true;
 }
+
+/** What S3 sends to every target when its notifications are configured. */
+const isTestNotification = (value: unknown): boolean => {
+  const { Service, Event } = (value ?? {}) as Record<string, unknown>;
+  return Service === 'Amazon S3' && Event === 's3:TestEvent';
+};
 
 /** Reads a command from a message body; anything else gives the reason. */
 export function parseCommand(body: string): Command | Unreadable {
@@ -42,6 +50,7 @@ export function parseCommand(body: string): Command | Unreadable {
   } catch {
     return { problem: 'the body is not JSON' };
   }
+  if (isTestNotification(value)) return { problem: 'a test notification of S3', harmless: true };
   const parsed = z.safeParse(commandSchema, value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -55,6 +64,7 @@ export function parseCommand(body: string): Command | Unreadable {
     return { problem: 'the id is not that of the run and step' };
   if ((command.data === undefined) === (command.dataref === undefined))
     return { problem: 'exactly one of "data" and "dataref" must be there' };
+  if ('data_base64' in command) return { problem: 'data as "data_base64" is not taken: send JSON as "data"' };
   return command as Command;
 }
 

@@ -71,6 +71,10 @@ export function worker(ports: WorkerPorts) {
   async function process(delivery: Delivery): Promise<Disposition> {
     const command = parseCommand(delivery.body);
     if (isUnreadable(command)) {
+      if (command.harmless) {
+        delivery.log.info('message is known noise', { problem: command.problem });
+        return ACK;
+      }
       delivery.log.error('message is no command', { problem: command.problem });
       return BURN;
     }
@@ -285,7 +289,7 @@ export function worker(ports: WorkerPorts) {
       const write = await twice(update);
       if (!write.written && !isMyDeath(claimed, write.item && asStep(write.item), delivery.messageId))
         return refused(write.item && asStep(write.item), command, delivery);
-      delivery.log.error('task gave up', { ...fields, reason, message: failure.message });
+      delivery.log.error('task gave up', { ...fields, reason });
       return BURN;
     };
     if (failure.class === 'permanent') return giveUp('permanent');

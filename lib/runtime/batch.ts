@@ -23,22 +23,37 @@ type Work = (record: SQSRecord, log: Log) => Promise<Disposition>;
 export function batch(work: Work, options: BatchOptions = {}) {
   const { concurrency = 10, reserveMs = 1500, visibility } = options;
   return async (event: SQSEvent, context: StageContext): Promise<SQSBatchResponse> => {
-    const records = Array.isArray(event?.Records) ? [...event.Records] : [];
-    const failed: SQSRecord[] = [];
+    const records = messagesOf(event, context.log);
+    // By id, as the answer is: a message that came twice in one batch stays for both or for none of its handles.
+    const failed = new Set<string>();
     const lane = async (): Promise<void> => {
       for (let record = records.shift(); record !== undefined; record = records.shift()) {
-        const log = context.log.child({ message: record.messageId });
+        const log = context.log.child({ messageId: record.messageId });
         const late = context.deadlineAt - Date.now() < reserveMs;
         const disposition = late ? await notStarted(log) : await guarded(work, record, log);
         if (disposition?.ack) continue;
-        failed.push(record);
+        failed.add(record.messageId);
         if (disposition && visibility) await hide(visibility, record, disposition.seconds, log);
       }
     };
     await Promise.all(Array.from({ length: concurrency }, lane));
-    return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
   };
 }
+
+/** What has no id cannot be reported: an answer with an id that SQS does not know fails the whole batch. */
+function messagesOf(event: SQSEvent, log: Log): SQSRecord[] {
+  const records: readonly unknown[] = Array.isArray(event?.Records) ? event.Records : [];
+  const messages = records.filter(isMessage);
+  if (messages.length < records.length)
+    log.error('records that are no messages of a queue', { records: records.length - messages.length });
+  return messages;
+}
+
+const isMessage = (record: unknown): record is SQSRecord => {
+  const { messageId } = (record ?? {}) as Partial<Record<keyof SQSRecord, unknown>>;
+  return typeof messageId === 'string' && messageId !== '';
+};
 
 async function notStarted(log: Log): Promise<Disposition> {
   log.info('no time left for this record');

@@ -57,12 +57,17 @@ function headerValues(event: HttpEvent, name: string): string[] {
   const single = event.headers ?? {};
   const values = Object.entries(many)
     .filter(([key]) => key.toLowerCase() === wanted)
-    .flatMap(([, list]) => list ?? []);
+    .flatMap(([, list]) => list ?? [])
+    .filter(isText);
   if (values.length > 0) return values;
-  return Object.entries(single).flatMap(([key, value]) =>
-    key.toLowerCase() === wanted && value !== undefined ? [value] : [],
-  );
+  return Object.entries(single)
+    .filter(([key]) => key.toLowerCase() === wanted)
+    .map(([, value]) => value)
+    .filter(isText);
 }
+
+/** Against the types: gateways send null for what is not there. */
+const isText = (value: unknown): value is string => typeof value === 'string';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

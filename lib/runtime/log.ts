@@ -9,11 +9,35 @@ type Level = keyof typeof LEVELS;
 
 /** Longest text of one field, in characters. */
 const MAX_FIELD = 1000;
+/** Characters of all fields of a line: 60,000 bytes at most, even if every one must be escaped. */
+const MAX_FIELDS = 10_000;
 /** Names that only the log itself writes. */
 const OWN = new Set(['level', 'time', 'message']);
 
-const bounded = (value: string | number | boolean | undefined) =>
-  typeof value === 'string' && value.length > MAX_FIELD ? `${value.slice(0, MAX_FIELD)}…` : value;
+/** Whatever a task author's code hands over must neither throw nor bring an object's content in. */
+function bounded(value: unknown): string | number | boolean | undefined {
+  if (typeof value === 'string') return value.length > MAX_FIELD ? `${value.slice(0, MAX_FIELD)}…` : value;
+  if (value === undefined || typeof value === 'number' || typeof value === 'boolean') return value;
+  return typeof value === 'bigint' ? bounded(String(value)) : `<${typeof value}>`;
+}
+
+function lineOf(level: Level, message: string, context: LogFields, fields: LogFields): string {
+  const line: Record<string, unknown> = {
+    level: level.toUpperCase(),
+    time: new Date().toISOString(),
+    message: bounded(message),
+  };
+  let characters = 0;
+  // What the log belongs to comes first: no field of a later line replaces it or crowds it out.
+  for (const from of [context, fields])
+    for (const [name, value] of Object.entries(from)) {
+      if (OWN.has(name) || Object.hasOwn(line, name)) continue;
+      const kept = bounded(value);
+      characters += name.length + (typeof kept === 'string' ? kept.length : 0);
+      if (characters <= MAX_FIELDS) line[name] = kept;
+    }
+  return JSON.stringify(characters <= MAX_FIELDS ? line : { ...line, dropped: 'some fields: too long' });
+}
 
 /** @param write takes one line without its end; default: standard output */
 export function createLog(
@@ -25,21 +49,13 @@ export function createLog(
   const at =
     (level: Level) =>
     (message: string, fields: LogFields = {}): void => {
-      if (LEVELS[level] < from) return;
-      const line: Record<string, unknown> = {
-        level: level.toUpperCase(),
-        time: new Date().toISOString(),
-        message: bounded(message),
-      };
-      for (const [name, value] of [...Object.entries(context), ...Object.entries(fields)])
-        if (!OWN.has(name)) line[name] = bounded(value);
-      write(JSON.stringify(line));
+      if (LEVELS[level] >= from) write(lineOf(level, message, context, fields));
     };
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => createLog({ ...context, ...fields }, least, write),
+    child: (fields) => createLog({ ...fields, ...context }, least, write),
   };
 }

@@ -55,7 +55,7 @@ function parsedBody(request: HttpRequest): unknown {
   } catch (error) {
     if (error instanceof UnsafeJson)
       throw new Problem(400, 'body_unsafe', error.message, {
-        fields: [{ pointer: `…/${error.member.slice(0, 100)}`, detail: error.message }],
+        fields: [{ pointer: `#${error.pointer}`, detail: error.message }],
       });
     throw new Problem(400, 'body_not_json', 'the body is not JSON');
   }

@@ -34,9 +34,10 @@ export function workerPool(ports: PoolPorts, handlers: readonly TaskHandler[], o
       processOne({
         body: record.body,
         messageId: record.messageId,
-        receiveCount: numberOf(record.attributes.ApproximateReceiveCount) || 1,
-        sentAt: numberOf(record.attributes.SentTimestamp),
-        replay: numberOf(record.messageAttributes[REPLAY_ATTRIBUTE]?.stringValue),
+        // Optional against the types: a record that lacks them is judged by its body alone.
+        receiveCount: numberOf(record.attributes?.ApproximateReceiveCount) || 1,
+        sentAt: numberOf(record.attributes?.SentTimestamp),
+        replay: numberOf(record.messageAttributes?.[REPLAY_ATTRIBUTE]?.stringValue),
         deadlineAt: context.deadlineAt,
         signal: abort.signal,
         log,

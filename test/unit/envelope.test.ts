@@ -173,8 +173,23 @@ describe('parseCommand', () => {
       { ...command, dataref: 's3://b/k#h' },
       'exactly one of "data" and "dataref" must be there',
     ],
+    [
+      'data as bytes beside data as JSON',
+      { ...command, data_base64: 'e30=' },
+      'data as "data_base64" is not taken: send JSON as "data"',
+    ],
   ])('refuses %s', (_what, value, expected) => {
     expect(problem(value)).toBe(expected);
+  });
+
+  test('knows the test notification of S3 as noise, and nothing else', () => {
+    const noise = { Service: 'Amazon S3', Event: 's3:TestEvent', Bucket: 'b' };
+    expect(parseCommand(JSON.stringify(noise))).toEqual({
+      problem: 'a test notification of S3',
+      harmless: true,
+    });
+    for (const other of [{ ...noise, Event: 's3:ObjectCreated:Put' }, { Event: 's3:TestEvent' }, null, 1])
+      expect(parseCommand(JSON.stringify(other))).not.toHaveProperty('harmless');
   });
 
   const required = Object.keys(command).filter((name) => !['subject', 'dataschema', 'data'].includes(name));

@@ -50,7 +50,8 @@ describe('parseJson', () => {
         (digits, exponent, more) => {
           const text = `${digits}e${exponent}`;
           expect(parseJson(text)).toBe(JSON.parse(text));
-          const padded = `${digits}${'0'.repeat(Math.abs(more))}e${exponent - Math.abs(more)}`;
+          // A number of its own has no zero in front.
+          const padded = `${digits || 1}${'0'.repeat(Math.abs(more))}e${exponent - Math.abs(more)}`;
           expect(parseJson(padded)).toBe(JSON.parse(padded));
         },
       ),
@@ -78,7 +79,7 @@ describe('parseJson', () => {
         }
       })();
       expect(caught).toBeInstanceOf(UnsafeJson);
-      expect(caught).toMatchObject({ name: 'UnsafeJson', member: name });
+      expect(caught).toMatchObject({ name: 'UnsafeJson', pointer: `/a/0/${name}` });
       expect(() => parseJson(JSON.stringify({ a: name }))).not.toThrow();
     },
   );
@@ -87,6 +88,23 @@ describe('parseJson', () => {
     expect(() => parseJson('{"a":"x\\ud83d"}')).toThrow('a text holds half of a surrogate pair');
     expect(() => parseJson('{"x\\ud83d":1}')).toThrow('a member name holds half of a surrogate pair');
     expect(parseJson('{"a":"\\ud83d\\ude00"}')).toEqual({ a: '😀' });
+  });
+
+  test.each([
+    ['1e400', ''],
+    ['"\\ud83d"', ''],
+    ['{"a":[1,{"b/c~d":1e400}]}', '/a/1/b~1c~0d'],
+    ['{"a":{"b":1},"c":[[1e400]],"d":1e999}', '/c/0/0'],
+    ['[{"\\ud83d":1}]', '/0/\ufffd'],
+  ])('the first fault of %s is at "%s"', (text, pointer) => {
+    expect(() => parseJson(text)).toThrow(expect.objectContaining({ name: 'UnsafeJson', pointer }));
+  });
+
+  test('100 levels are read, 101 are not; what stands in texts is no level', () => {
+    const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}"[[{{\\"[["${'}]'.repeat(levels / 2)}`;
+    expect(parseJson(nested(100))).toEqual(JSON.parse(nested(100)));
+    for (const text of [`[${nested(100)}]`, nested(100_000), '['.repeat(100_000)])
+      expect(() => parseJson(text)).toThrow('nested more than 100 levels');
   });
 
   test('what is no JSON is a SyntaxError', () => {

@@ -118,6 +118,12 @@ describe('what is no work burns on to the dead-letter queue, with a reason in th
   });
 });
 
+test('known noise goes, and is no error', async () => {
+  const bench = await workBench({});
+  expect(await bench.deliver({ body: '{"Service":"Amazon S3","Event":"s3:TestEvent"}' })).toEqual(ACK);
+  expect(bench.log.lines).toMatchObject([{ level: 'info', message: 'message is known noise' }]);
+});
+
 describe('a copy of a task', () => {
   test.each<[string, StepItem]>([
     ['that is done', aDoneStep()],
