@@ -9,7 +9,7 @@ import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
 import { asStep } from '#core/items.ts';
 import { chain } from '#runtime/chain.ts';
 import { required, requiredJson } from '#runtime/env.ts';
-import { eachChange, streamHandler } from '#runtime/stream.ts';
+import { byKey, eachChange, streamHandler } from '#runtime/stream.ts';
 
 const store = dynamoStore(dynamoClient(), required(ENV.stateTable));
 const sfn = sfnClient();
@@ -24,7 +24,7 @@ const { collect } = collector({
 export const handler = chain(
   'collect',
   streamHandler(
-    { store, retries: sqsRetryQueue(sqsClient(), required(ENV.retryQueue)) },
+    { aside: byKey(store), retries: sqsRetryQueue(sqsClient(), required(ENV.retryQueue)) },
     eachChange(({ after }, log) => collect(asStep(after), log)),
   ),
 );

@@ -1,6 +1,4 @@
 /** Table stream -> events topic: tells what the outbox of an item says. */
-import { dynamoClient } from '#adapters/dynamo-client.ts';
-import { dynamoStore } from '#adapters/dynamo-store.ts';
 import { snsClient, snsEvents } from '#adapters/sns-publisher.ts';
 import { sqsClient, sqsRetryQueue } from '#adapters/sqs.ts';
 import { systemIds } from '#adapters/system.ts';
@@ -8,7 +6,7 @@ import { ENV } from '#core/env-names.ts';
 import { relayer } from '#core/relay.ts';
 import { chain } from '#runtime/chain.ts';
 import { required } from '#runtime/env.ts';
-import { streamHandler } from '#runtime/stream.ts';
+import { byImage, streamHandler } from '#runtime/stream.ts';
 
 const { relay } = relayer(
   snsEvents({ client: snsClient(), topicArn: required(ENV.eventsTopic), ids: systemIds() }),
@@ -18,7 +16,7 @@ export const handler = chain(
   'relay',
   streamHandler(
     {
-      store: dynamoStore(dynamoClient(), required(ENV.stateTable)),
+      aside: byImage,
       retries: sqsRetryQueue(sqsClient(), required(ENV.retryQueue)),
     },
     (changes) => relay(changes),

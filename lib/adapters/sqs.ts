@@ -33,8 +33,8 @@ export const sqsVisibility = (client: SQSClient, queueUrl: string): Visibility =
 });
 
 export const sqsRetryQueue = (client: SQSClient, queueUrl: string): RetryQueue => ({
-  send: async ({ PK, SK }) => {
-    const command = new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify({ PK, SK }) });
+  send: async (record) => {
+    const command = new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: record });
     await call('SendMessage', () => client.send(command));
   },
 });

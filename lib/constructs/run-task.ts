@@ -1,7 +1,7 @@
 import { Aws, Duration, aws_iam as iam, aws_stepfunctions as sfn } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { TaskContract } from '#core/contract.ts';
-import { type DispatchRequest, STEP_GRACE_SECONDS } from '#core/dispatch-request.ts';
+import { DISPATCH_FAILED, type DispatchRequest, STEP_GRACE_SECONDS } from '#core/dispatch-request.ts';
 import { type Mapping, referencesOf } from '#core/mapping.ts';
 import { assertStepKey } from '#core/names.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -24,6 +24,7 @@ export interface RunTaskProps {
  * owns a task's tries (design 3.6).
  */
 const DISPATCH_ERRORS = [
+  DISPATCH_FAILED,
   'Lambda.ServiceException',
   'Lambda.AWSLambdaException',
   'Lambda.SdkClientException',

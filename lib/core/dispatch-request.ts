@@ -25,5 +25,8 @@ export interface ExecutionInput {
   readonly execution: number;
 }
 
+/** Error name that a state sees when a command could not be published: the state itself tries again. */
+export const DISPATCH_FAILED = 'DispatchFailed';
+
 /** Grace between a step's own time-out and that of its state, seconds: the sweeper and late commits come first. */
 export const STEP_GRACE_SECONDS = 30;

@@ -1,5 +1,5 @@
 /** Publishes a step's command, or answers its token from memory (design 3.3). May run several times for one entry. */
-import type { DispatchRequest } from './dispatch-request.ts';
+import { DISPATCH_FAILED, type DispatchRequest } from './dispatch-request.ts';
 import { type Command, commandOf } from './envelope.ts';
 import {
   asRun,
@@ -27,8 +27,6 @@ export interface DispatchPorts {
   readonly clock: Clock;
 }
 
-/** Error name that a state sees when a command could not be published. Retried by the state itself. */
-export const DISPATCH_FAILED = 'DispatchFailed';
 /** Error name of an entry that the run has left behind. */
 export const RUN_CLOSED = 'RunClosed';
 

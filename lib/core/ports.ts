@@ -71,9 +71,10 @@ export interface Visibility {
   change(receiptHandle: string, seconds: number): Promise<void>;
 }
 
-/** Keys of stream records that failed, for another try outside the stream. */
+/** Stream records that failed, for another try outside the stream. */
 export interface RetryQueue {
-  send(key: { readonly PK: string; readonly SK: string }): Promise<void>;
+  /** @param record as its function packs it, at most 1 MiB */
+  send(record: string): Promise<void>;
 }
 
 export interface QueueDepth {

@@ -1,7 +1,7 @@
 /** Records of the table's stream, and the same items once more from the retry queue. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent, SQSEvent } from 'aws-lambda';
-import { toItem } from '#adapters/attribute-value.ts';
+import { toAttributes, toItem } from '#adapters/attribute-value.ts';
 import { errorFields } from '#core/errors.ts';
 import type { Log, RetryQueue } from '#core/ports.ts';
 import type { Item, Key, Store } from '#core/store.ts';
@@ -14,10 +14,56 @@ export interface Change {
   readonly after: Item;
 }
 
-export interface StreamPorts {
-  readonly store: Store;
-  readonly retries: RetryQueue;
+/** How a change is set aside, as text of a message, and read back. */
+export interface Aside {
+  pack(change: Change): string;
+  /** `gone`: there is nothing to do any more. `unreadable`: no message of ours. */
+  unpack(body: string): Promise<Change | 'gone' | 'unreadable'>;
 }
+
+export interface StreamPorts {
+  readonly retries: RetryQueue;
+  readonly aside: Aside;
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+const isKey = (value: unknown): value is Key =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as Partial<Key>).PK === 'string' &&
+  typeof (value as Partial<Key>).SK === 'string';
+
+/** By its key: the second try sees the item as it is by then. For work that wants the present state. */
+export const byKey = (store: Store): Aside => ({
+  pack: ({ after: { PK, SK } }) => JSON.stringify({ PK, SK }),
+  unpack: async (body) => {
+    const key = parsed(body);
+    if (!isKey(key)) return 'unreadable';
+    const after = await store.get({ PK: key.PK, SK: key.SK });
+    return after === undefined ? 'gone' : { before: undefined, after };
+  },
+});
+
+/** By its image: the second try tells what was true then. By its key, an event would be lost to the next change. */
+export const byImage: Aside = {
+  pack: ({ after }) => JSON.stringify(toAttributes(after)),
+  unpack: async (body) => {
+    const image = parsed(body);
+    try {
+      const after = toItem(image as Record<string, AttributeValue>);
+      return isKey(after) ? { before: undefined, after } : 'unreadable';
+    } catch {
+      return 'unreadable';
+    }
+  },
+};
 
 /** Handles changes; returns those that must be tried again. An error means all of them. */
 type Work = (changes: readonly Change[], log: Log) => Promise<readonly Change[]>;
@@ -50,18 +96,17 @@ const RETRY_SECONDS = 5;
 
 /**
  * The entry point of a stream function: the stream and its own retry queue call the same handler. What fails in the
- * stream is set aside by its key, so that the shard moves on; only if that fails too is the record reported.
+ * stream is set aside, so that the shard moves on; only if that fails too is the record reported.
  */
 export function streamHandler(ports: StreamPorts, work: Work) {
   const fromQueue = batch(async (record, log) => {
-    const key = readKey(record.body);
-    if (key === undefined) {
-      log.error('message is no key of an item');
+    const change = await ports.aside.unpack(record.body);
+    if (change === 'gone') return { ack: true };
+    if (change === 'unreadable') {
+      log.error('message is no change of an item');
       return { ack: false, seconds: 0 };
     }
-    const item = await ports.store.get(key);
-    if (item === undefined) return { ack: true };
-    const left = await work([{ before: undefined, after: item }], log);
+    const left = await work([change], log);
     return left.length === 0 ? { ack: true } : { ack: false, seconds: RETRY_SECONDS };
   });
 
@@ -92,7 +137,7 @@ async function fromStream(
   const failed: DynamoDBBatchResponse['batchItemFailures'] = [];
   for (const change of left) {
     const sequence = changes.find((known) => known.change === change)?.sequence ?? '';
-    if (!(await setAside(ports.retries, change.after, log))) failed.push({ itemIdentifier: sequence });
+    if (!(await setAside(ports, change, log))) failed.push({ itemIdentifier: sequence });
   }
   return { batchItemFailures: failed };
 }
@@ -112,22 +157,13 @@ function changeOf(record: DynamoDBRecord, log: Log): { change: Change; sequence:
   ];
 }
 
-async function setAside(retries: RetryQueue, { PK, SK }: Key, log: Log): Promise<boolean> {
+async function setAside({ retries, aside }: StreamPorts, change: Change, log: Log): Promise<boolean> {
   try {
-    await retries.send({ PK, SK });
-    log.warn('record was set aside', { item: `${PK} ${SK}` });
+    await retries.send(aside.pack(change));
+    log.warn('record was set aside', { item: `${change.after.PK} ${change.after.SK}` });
     return true;
   } catch (error) {
     log.error('record could not be set aside', errorFields(error));
     return false;
-  }
-}
-
-function readKey(body: string): Key | undefined {
-  try {
-    const { PK, SK } = JSON.parse(body) as Partial<Key>;
-    return typeof PK === 'string' && typeof SK === 'string' ? { PK, SK } : undefined;
-  } catch {
-    return undefined;
   }
 }

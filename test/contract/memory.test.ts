@@ -68,6 +68,6 @@ describe('queues', () =>
       depth: memoryQueueDepth(new Map([['inventory.stock.reserve', queue]])),
       enqueue: async () => queue.send('{}'),
       receive: async () => queue.receive()?.receiptHandle,
-      retries: async () => retryQueue.keys.map((key) => JSON.stringify(key)),
+      retries: async () => [...retryQueue.records],
     };
   }));

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import { RunTask } from '#constructs/run-task.ts';
 import { definitionOf } from '#constructs/workflow.ts';
+import { DISPATCH_FAILED } from '#core/dispatch-request.ts';
 import { fromInput } from '#core/mapping.ts';
 import { chargePayment, reserveStock } from '#workflows/order/contract.ts';
 import { buildStage, resources } from './edow-app.ts';
@@ -48,6 +49,7 @@ describe('RunTask', () => {
       Retry: [
         {
           ErrorEquals: [
+            DISPATCH_FAILED,
             'Lambda.ServiceException',
             'Lambda.AWSLambdaException',
             'Lambda.SdkClientException',
@@ -70,8 +72,8 @@ describe('RunTask', () => {
     const retried = Object.values<{ Retry?: { ErrorEquals: string[] }[] }>(definition.States).flatMap(
       ({ Retry }) => Retry?.flatMap(({ ErrorEquals }) => ErrorEquals) ?? [],
     );
-    expect(retried).toHaveLength(4 * 6);
-    expect(retried.filter((error) => !error.startsWith('Lambda.'))).toEqual([]);
+    expect(retried).toHaveLength(4 * 7);
+    expect(retried.filter((error) => !error.startsWith('Lambda.'))).toEqual(Array(4).fill(DISPATCH_FAILED));
   });
 
   it('takes a time-out, a step key and a state name of its own', () => {

@@ -62,12 +62,12 @@ export function memoryQueue(clock: Clock, visibilitySeconds = 60): MemoryQueue {
 }
 
 export interface MemoryRetryQueue extends RetryQueue {
-  readonly keys: readonly Key[];
+  readonly records: readonly string[];
 }
 
 export function memoryRetryQueue(): MemoryRetryQueue {
-  const keys: Key[] = [];
-  return { keys, send: async ({ PK, SK }) => void keys.push({ PK, SK }) };
+  const records: string[] = [];
+  return { records, send: async (record) => void records.push(record) };
 }
 
 /** @param queues command type -> its work queue */
