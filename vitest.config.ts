@@ -3,7 +3,13 @@ import { defineConfig } from 'vitest/config';
 /** One project a folder of test/: each answers one question at its own cost. */
 const project = (
   name: string,
-  more: { testTimeout?: number; hookTimeout?: number; fileParallelism?: boolean } = {},
+  more: {
+    testTimeout?: number;
+    hookTimeout?: number;
+    fileParallelism?: boolean;
+    globalSetup?: string[];
+    setupFiles?: string[];
+  } = {},
 ) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], environment: 'node', ...more },
 });
@@ -19,7 +25,13 @@ export default defineConfig({
       project('infra', { testTimeout: 60_000, hookTimeout: 120_000 }),
       project('architecture', { testTimeout: 60_000 }),
       // The local cloud is one process that all files share: one file at a time.
-      project('emulator', { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }),
+      project('emulator', {
+        testTimeout: 120_000,
+        hookTimeout: 120_000,
+        fileParallelism: false,
+        globalSetup: ['test/emulator/global-setup.ts'],
+        setupFiles: ['test/emulator/enter-cloud.ts'],
+      }),
     ],
     coverage: {
       provider: 'v8',

@@ -1,0 +1,34 @@
+/** What a test file of the deployed system works with. */
+import { inject } from 'vitest';
+import { api } from './api.ts';
+import { deployed } from './deployed.ts';
+import { freshId, type Order } from './orders.ts';
+import { ownBooks } from './own-books.ts';
+import { queue } from './queue.ts';
+import { stubBooks } from './stub-books.ts';
+
+export function suite() {
+  const system = deployed(inject('target'));
+  const http = api(system);
+  const queues = (name: string) => {
+    const urls = system.queues[name];
+    if (!urls) throw new Error(`no queue ${name}; there are ${Object.keys(system.queues).join(', ')}`);
+    return { work: queue(system, urls.queueUrl), dead: queue(system, urls.dlqUrl), urls };
+  };
+  return {
+    system,
+    http,
+    books: ownBooks(system),
+    stub: stubBooks(system),
+    queues,
+    /** Starts a run of `order` under a key of its own and returns its id. */
+    async started(order: Order, key = freshId('key')): Promise<string> {
+      const answer = await http.start('order', key, order);
+      if (answer.status !== 202)
+        throw new Error(`the order was not accepted: ${answer.status} ${JSON.stringify(answer.body)}`);
+      return answer.body.id;
+    },
+  };
+}
+
+export type Suite = ReturnType<typeof suite>;
