@@ -56,7 +56,10 @@ export function s3Objects(parts: ObjectsParts): Objects {
     const headers: Record<string, string> = method === 'PUT' ? { 'content-type': 'application/json' } : {};
     const response = await fetch(url, {
       method,
-      headers: signed({ method, url, headers, body, region, time: clock.now() }, await credentials()),
+      headers: await signed(
+        { method, url, headers, body, signingName: 's3', region, time: clock.now() },
+        await credentials(),
+      ),
       ...(method === 'PUT' && { body }),
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -1,8 +1,6 @@
-/**
- * AWS Signature Version 4 for S3, as AWS documents it ("Authenticating Requests: Using the Authorization Header"):
- * the path is encoded once, and the hash of the body is signed, so that S3 checks what arrives.
- */
-import { createHash, createHmac } from 'node:crypto';
+/** Requests signed by AWS Signature Version 4, by the signer that the SDK's own clients carry. */
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import { SignatureV4 } from '@smithy/signature-v4';
 
 export interface SigningKey {
   readonly accessKeyId: string;
@@ -11,19 +9,46 @@ export interface SigningKey {
 }
 
 export interface Unsigned {
-  readonly method: 'GET' | 'PUT';
-  /** Path already encoded, see {@link encodedPath}; no query. */
+  readonly method: string;
+  /** Path already encoded, see {@link encodedPath}. */
   readonly url: URL;
   /** Names in lower case; all of them are signed. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body?: string;
+  /** `s3`, `execute-api` ... */
+  readonly signingName: string;
   readonly region: string;
-  /** Epoch milliseconds; S3 takes a quarter of an hour off. */
-  readonly time: number;
+  /** Epoch milliseconds; AWS takes a quarter of an hour off. Default: now. */
+  readonly time?: number;
 }
 
-const hash = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
-const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+type Source = string | ArrayBuffer | ArrayBufferView;
+const bytesOf = (source: Source): string | Uint8Array =>
+  typeof source === 'string'
+    ? source
+    : ArrayBuffer.isView(source)
+      ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+      : new Uint8Array(source);
+
+/** node:crypto in the shape in which the signer wants its hash. */
+class Sha256 {
+  readonly #secret: Source | undefined;
+  #hash!: Hash | Hmac;
+  constructor(secret?: Source) {
+    this.#secret = secret;
+    this.reset();
+  }
+  update(source: Source): void {
+    this.#hash.update(bytesOf(source));
+  }
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+  reset(): void {
+    this.#hash =
+      this.#secret === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(this.#secret));
+  }
+}
 
 /** A key as a path: every byte but unreserved ones escaped, slashes kept. */
 export const encodedPath = (key: string): string =>
@@ -31,39 +56,29 @@ export const encodedPath = (key: string): string =>
     .replaceAll('%2F', '/')
     .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** The headers to send: those given, and the ones that sign them. */
-export function signed(request: Unsigned, key: SigningKey): Record<string, string> {
-  const { method, url, body, region, time } = request;
-  const stamp = new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  const day = stamp.slice(0, 8);
-  const headers: Record<string, string> = {
-    ...request.headers,
-    'x-amz-content-sha256': hash(body),
-    'x-amz-date': stamp,
-    ...(key.sessionToken && { 'x-amz-security-token': key.sessionToken }),
-  };
-  const lines = Object.entries({ ...headers, host: url.host })
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, value]) => [name, value.trim()] as const);
-  const names = lines.map(([name]) => name).join(';');
-  const canonical = [
-    method,
-    url.pathname,
-    '',
-    ...lines.map(([name, value]) => `${name}:${value}`),
-    '',
-    names,
-    hash(body),
-  ].join('\n');
-  const scope = `${day}/${region}/s3/aws4_request`;
-  const toSign = ['AWS4-HMAC-SHA256', stamp, scope, hash(canonical)].join('\n');
-  const signingKey = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(
-    hmac,
-    `AWS4${key.secretAccessKey}`,
+/** The headers to send: those given, and the ones that sign them. S3 alone signs a path as it is sent. */
+export async function signed(request: Unsigned, credentials: SigningKey): Promise<Record<string, string>> {
+  const { method, url, headers, body, signingName, region, time } = request;
+  const s3 = signingName === 's3';
+  const signer = new SignatureV4({
+    service: signingName,
+    region,
+    credentials,
+    sha256: Sha256,
+    uriEscapePath: !s3,
+    applyChecksum: s3,
+  });
+  const signedRequest = await signer.sign(
+    {
+      method,
+      protocol: url.protocol,
+      hostname: url.hostname,
+      path: url.pathname,
+      query: Object.fromEntries(url.searchParams),
+      headers: { ...headers, host: url.host },
+      ...(body !== undefined && { body }),
+    },
+    time === undefined ? {} : { signingDate: new Date(time) },
   );
-  const signature = hmac(signingKey, toSign).toString('hex');
-  return {
-    ...headers,
-    authorization: `AWS4-HMAC-SHA256 Credential=${key.accessKeyId}/${scope},SignedHeaders=${names},Signature=${signature}`,
-  };
+  return signedRequest.headers;
 }
