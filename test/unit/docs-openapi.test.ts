@@ -1,6 +1,7 @@
 /** docs/openapi.json is what the code answers: made of its schemas, and held against the answers of its entry points. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
@@ -22,6 +23,7 @@ import { memoryStore } from '#test/memory/store.ts';
 import { memoryViews } from '#test/memory/views.ts';
 import { contracts } from '#workflows/contracts.ts';
 
+const require = createRequire(import.meta.url);
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const committed = JSON.parse(read('docs/openapi.json'));
@@ -59,7 +61,7 @@ describe('docs/openapi.json', () => {
       writeFileSync(file, JSON.stringify(document));
       const { status } = spawnSync(
         process.execPath,
-        [join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'), 'lint', '--extends=recommended-strict', file],
+        [require.resolve('@redocly/cli/bin/cli.js'), 'lint', '--extends=recommended-strict', file],
         {
           cwd: folder,
           env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
@@ -207,11 +209,7 @@ const broken = (error: Error): Views => ({ ...memoryViews(), listRuns: () => Pro
 type Answer = Awaited<ReturnType<ReturnType<typeof api>['show']>>;
 
 /** Each refusal that there is, provoked. */
-const REFUSALS: readonly (readonly [
-  code: string,
-  path: string,
-  () => Promise<{ statusCode?: number; body: unknown }>,
-])[] = [
+const REFUSALS: readonly (readonly [code: string, path: string, () => Promise<Answer>])[] = [
   ['body_missing', 'start', () => api().start({ body: '' })],
   ['body_not_json', 'start', () => api().start({ body: '{' })],
   ['body_not_base64', 'start', () => api().start({ body: '***', isBase64Encoded: true })],
