@@ -115,15 +115,15 @@ export function dispatcher(ports: DispatchPorts) {
       request.runId,
       refs.some(({ $from }) => $from !== 'input'),
     );
-    const refusal = await whyNot(found.run, step, request);
-    if (refusal !== undefined || found.run === undefined) {
-      log.warn('step of a run that does not go on', { step: request.step, reason: refusal });
-      await answers.fail(request.token, RUN_CLOSED, refusal ?? 'no such run');
+    const run = await goingRun(found.run, step, request);
+    if (typeof run === 'string') {
+      log.warn('step of a run that does not go on', { step: request.step, reason: run });
+      await answers.fail(request.token, RUN_CLOSED, run);
       return;
     }
     const current = await answeredOrReset(step, log);
     if (current === undefined) return;
-    const command = await buildCommand(payloads, found.run, current, found.steps);
+    const command = await buildCommand(payloads, run, current, found.steps);
     const left = await commands.publish([command]);
     if (left.length === 0) return;
     log.error('command was not published', { step: request.step });
@@ -137,22 +137,21 @@ export function dispatcher(ports: DispatchPorts) {
     return { run: item && asRun(item), steps: [] as StepItem[] };
   }
 
-  async function whyNot(
+  /** The run, if it goes on in the step's execution; otherwise why it does not. */
+  async function goingRun(
     run: RunItem | undefined,
     step: StepItem,
     request: DispatchRequest,
-  ): Promise<string | undefined> {
+  ): Promise<RunItem | string> {
     if (run === undefined) return 'no such run';
     if (run.status === 'succeeded' || run.status === 'failed') return `the run has ${run.status}`;
     if (run.execution !== executionOf(step.execution))
       return `execution ${executionOf(step.execution)} was left for execution ${run.execution}`;
-    if (run.status === 'running') return undefined;
+    if (run.status === 'running') return run;
     // Held, and yet its own execution enters a step: redriven from AWS's console, or about to end.
     const redriven = await store.update(redrivenRunOf(run, request.redrive, clock.now()));
-    if (redriven.written) return undefined;
     const now = redriven.item && asRun(redriven.item);
-    const goesOn = now?.status === 'running' && now.execution === run.execution;
-    return goesOn ? undefined : 'the run is held';
+    return now?.status === 'running' && now.execution === run.execution ? now : 'the run is held';
   }
 
   /** Answers from memory where the task is finished; otherwise the step whose command must be published. */

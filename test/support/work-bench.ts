@@ -1,5 +1,5 @@
 /** One worker on a store in memory, with one step to work on, and a clock that a test moves. */
-import { handle, type TaskContext } from '#core/contract.ts';
+import { handle, type TaskContext, type TaskContract } from '#core/contract.ts';
 import type { Command } from '#core/envelope.ts';
 import { asStep, type RunItem, type StepItem, stepItemKey } from '#core/items.ts';
 import type { Store } from '#core/store.ts';
@@ -17,6 +17,8 @@ export interface Given {
   readonly step?: StepItem | undefined;
   /** Default: answers `{ reservationId: 'r-1', customer: 'Ada' }`. */
   readonly handler?: Handler;
+  /** Contract of the step's command. Default: {@link reserve}. */
+  readonly contract?: TaskContract;
   /** What the worker sees of the store. */
   readonly store?: (memory: Store) => Store;
   /** Draw of the jitter. Default 0.5. */
@@ -29,6 +31,7 @@ export const FUNCTION_MS = 30 * SECOND;
 export async function workBench({
   run = aRun(),
   step,
+  contract = reserve,
   handler = async () => ({ reservationId: 'r-1', customer: 'Ada' }),
   store = (memory) => memory,
   random = 0.5,
@@ -39,7 +42,7 @@ export async function workBench({
   const payloads = memoryPayloads();
   const log = memoryLog();
   const calls: { input: unknown; context: TaskContext }[] = [];
-  const reserving = handle(reserve, (async (input: { orderId: string }, context: TaskContext) => {
+  const reserving = handle(contract, (async (input: { orderId: string }, context: TaskContext) => {
     calls.push({ input, context });
     return handler(input, context);
   }) as never);
@@ -48,7 +51,7 @@ export async function workBench({
     payloads,
     clock,
     ids: { ...seededIds(clock), random: () => random },
-    handlers: new Map([[reserve.type, reserving]]),
+    handlers: new Map([[contract.type, reserving]]),
     version: 'v1',
   });
 

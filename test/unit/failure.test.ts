@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ContractError,
   EdowError,
+  errorFields,
   PayloadGone,
   PermanentError,
   PortUnavailable,
@@ -224,5 +225,24 @@ describe('errors', () => {
   test('a refusal says no on purpose only when told so', () => {
     expect(new PermanentError('x').refused).toBe(false);
     expect(new PermanentError('x', { refused: true }).refused).toBe(true);
+  });
+
+  test.each<[string, unknown, object]>([
+    ['an error of ours', new PayloadGone('secret'), { error: 'PayloadGone', code: 'payload_gone' }],
+    ['any other error', new TypeError('secret'), { error: 'TypeError' }],
+    [
+      'a code that is a number',
+      Object.assign(new Error('secret'), { code: 7 }),
+      { error: 'Error', code: '7' },
+    ],
+    [
+      'what lay below',
+      new PortUnavailable('secret', { cause: new RangeError('secret') }),
+      { error: 'PortUnavailable', code: 'port_unavailable', cause: 'RangeError' },
+    ],
+    ['a cause that is no error', new Error('secret', { cause: 'secret' }), { error: 'Error' }],
+    ['what is no error', 'secret', { error: 'string' }],
+  ])('a log line says of %s its names only', (_what, error, fields) => {
+    expect(errorFields(error)).toEqual(fields);
   });
 });

@@ -112,8 +112,9 @@ describe('parseJson', () => {
   });
 
   test('is JSON.parse for all else', () => {
+    const plain = fc.json().filter((json) => !/"(?:__proto__|constructor|prototype)"/.test(json));
     fc.assert(
-      fc.property(fc.json({ noUnicodeString: true }), (text) => {
+      fc.property(plain, (text) => {
         expect(parseJson(text)).toEqual(JSON.parse(text));
       }),
     );

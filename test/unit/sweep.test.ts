@@ -257,7 +257,7 @@ describe('an answer that was lost is given again', () => {
 
   test('was it not lost, nothing is said of it', async () => {
     const { sweep, answers, log } = await scene({
-      steps: [aDoneStep(), { ...aDeadStep(), ...stepItemKey(RUN_ID, 'B') }],
+      steps: [aDoneStep(), { ...aDeadStep({ deadAt: T0 }), ...stepItemKey(RUN_ID, 'B') }],
     });
     answers.close('token-1');
     await sweep();

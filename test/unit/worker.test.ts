@@ -1,9 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import type { TaskContext } from '#core/contract.ts';
+import * as z from 'zod/mini';
+import type { TaskContext, TaskContract } from '#core/contract.ts';
 import { PermanentError, RetryAfterError } from '#core/errors.ts';
 import type { StepItem } from '#core/items.ts';
 import type { Store } from '#core/store.ts';
-import { aCommand, aDeadStep, aDoneStep, aStep, FIRST, MINUTE, RUN_ID, SECOND, T0 } from '#test/examples.ts';
+import {
+  aCommand,
+  aDeadStep,
+  aDoneStep,
+  aStep,
+  FIRST,
+  MINUTE,
+  RUN_ID,
+  reserve,
+  SECOND,
+  T0,
+} from '#test/examples.ts';
 import { unreliableStore } from '#test/unreliable-store.ts';
 import { ACK, again, BURN, FUNCTION_MS, workBench } from '#test/work-bench.ts';
 
@@ -97,6 +109,35 @@ describe('a command in time', () => {
     await bench.deliver();
     expect(bench.log.lines.length).toBeGreaterThan(0);
     expect(JSON.stringify(bench.log.lines)).not.toMatch(/o-1|reservationId|Ada|token-1/);
+  });
+});
+
+describe('a result', () => {
+  const done = async (output: TaskContract['output'], expose: string[], value: unknown) => {
+    const contract = { ...reserve, output, expose };
+    const bench = await workBench({ step: aStep(), contract, handler: async () => value });
+    expect(await bench.deliver()).toEqual(ACK);
+    const { result, exposed } = await bench.now();
+    return { result, exposed };
+  };
+  const maybe = z.object({ kept: z.string(), left: z.optional(z.string()) });
+
+  test('that is nothing is null', async () => {
+    expect(await done(z.undefined(), [], undefined)).toEqual({ result: 'null' });
+    expect(await done(z.null(), [], null)).toEqual({ result: 'null' });
+  });
+
+  test('of which nothing is exposed shows states nothing', async () => {
+    expect(await done(maybe, [], { kept: 'k' })).toEqual({ result: '{"kept":"k"}' });
+  });
+
+  test('shows states the exposed fields that it has', async () => {
+    expect(await done(maybe, ['kept', 'left'], { kept: 'k' })).toMatchObject({ exposed: '{"kept":"k"}' });
+    expect(await done(z.nullable(maybe), ['kept'], null)).toEqual({ result: 'null', exposed: '{}' });
+  });
+
+  test('is what its contract knows of it', async () => {
+    expect(await done(maybe, [], { kept: 'k', more: 'm' })).toEqual({ result: '{"kept":"k"}' });
   });
 });
 
