@@ -1,4 +1,5 @@
 /** The right to work on a task: who may take it, and what a refusal means (design 3.4). */
+import { createHash } from 'node:crypto';
 import type { Command } from './envelope.ts';
 import { pairOf, type StepItem, stepItemKey } from './items.ts';
 import { LEASE_GRACE_MS, visibilitySeconds } from './retry.ts';
@@ -22,6 +23,17 @@ export interface ClaimRequest {
 const pair = (command: Command): string => pairOf(command.execution, command.entry);
 const key = (command: Command) => stepItemKey(command.runid, command.step);
 
+/** 96 bits over a command's data: enough to see that two copies of one id differ. */
+const digestOf = ({ data, dataref }: Command): string =>
+  createHash('sha256')
+    .update(dataref ?? JSON.stringify(data) ?? '')
+    .digest('base64url')
+    .slice(0, 16);
+
+/** This copy and the one that was claimed have one id and one entry, and yet other data: somebody reused an id. */
+export const hasOtherData = (item: StepItem, command: Command): boolean =>
+  item.digest !== undefined && (item.met?.has(pair(command)) ?? false) && item.digest !== digestOf(command);
+
 const taken = (request: ClaimRequest) => ({
   status: to('claimed'),
   fence: plus(1),
@@ -32,6 +44,7 @@ const taken = (request: ClaimRequest) => ({
   notBefore: gone,
   outcomeExecution: copyOf('execution'),
   met: addToSet(pair(request.command)),
+  digest: to(digestOf(request.command)),
 });
 
 /** The one conditional write that takes a task. */

@@ -77,6 +77,8 @@ export interface StepItem extends Key {
   readonly owner?: string;
   readonly leaseUntil?: number;
   readonly claimedAt?: number;
+  /** Hash of the data of the command that was claimed last. */
+  readonly digest?: string;
   readonly notBefore?: number;
   /** The execution that the present outcome belongs to: set by claim, death and reset. */
   readonly outcomeExecution?: number;

@@ -1,6 +1,6 @@
 /** Reads a command from bytes that anybody may have sent. Apart from envelope.ts, so that only readers carry the schema code. */
 import * as z from 'zod/mini';
-import type { Command } from './envelope.ts';
+import { type Command, sourceOf } from './envelope.ts';
 
 const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
 const whole = z.number().check(z.int(), z.nonnegative());
@@ -62,6 +62,9 @@ export function parseCommand(body: string): Command | Unreadable {
   const command = parsed.data;
   if (command.id !== `${command.runid}/${command.step}/0`)
     return { problem: 'the id is not that of the run and step' };
+  // Source and id together are a message's identity: the id alone makes no copy of a task.
+  if (command.source !== sourceOf(command.workflow))
+    return { problem: 'the source is not that of the workflow' };
   if ((command.data === undefined) === (command.dataref === undefined))
     return { problem: 'exactly one of "data" and "dataref" must be there' };
   if ('data_base64' in command) return { problem: 'data as "data_base64" is not taken: send JSON as "data"' };

@@ -1,5 +1,13 @@
 /** One delivery of a command: claim, handle, commit, and what to tell the queue. */
-import { type ClaimRequest, claimOf, noteMetOf, reviveOf, type Verdict, verdictOn } from './claim.ts';
+import {
+  type ClaimRequest,
+  claimOf,
+  hasOtherData,
+  noteMetOf,
+  reviveOf,
+  type Verdict,
+  verdictOn,
+} from './claim.ts';
 import { checkValue, type TaskContext, type TaskHandler } from './contract.ts';
 import type { Command } from './envelope.ts';
 import { ContractError, PermanentError, PortUnavailable } from './errors.ts';
@@ -143,6 +151,8 @@ export function worker(ports: WorkerPorts) {
     request: ClaimRequest,
     log: Log,
   ): Promise<WriteResult | Disposition> {
+    if (item && hasOtherData(item, request.command))
+      log.warn('copy of a task with other data', { status: item.status });
     switch (verdict.act) {
       case 'claim':
       case 'mine':

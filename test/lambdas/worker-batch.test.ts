@@ -11,6 +11,7 @@ import { workerPool } from '#runtime/worker-pool.ts';
 import { reserve } from '#test/examples.ts';
 import {
   bodyOf,
+  countingPool,
   enteredTask,
   lambdaContext,
   pass,
@@ -21,26 +22,6 @@ import {
   sqsRecord,
   virtualTime,
 } from '#test/pool-fixtures.ts';
-
-type Effect = (key: string, calls: number) => Promise<void> | void;
-
-/** A pool whose downstream counts calls and effects by idempotency key, outside of the product's books. */
-function countingPool(effect: Effect = () => {}, concurrency = 10) {
-  const ports = poolPorts();
-  const calls = new Map<string, number>();
-  const effects = new Map<string, number>();
-  const add = (books: Map<string, number>, key: string): number => {
-    books.set(key, (books.get(key) ?? 0) + 1);
-    return books.get(key) ?? 0;
-  };
-  const run = handle(reserve, async (_order, ctx) => {
-    await effect(ctx.idempotencyKey, add(calls, ctx.idempotencyKey));
-    add(effects, ctx.idempotencyKey);
-    return { reservationId: `r-${ctx.idempotencyKey}` };
-  });
-  const handler = workerPool(ports, [run], { concurrency }) as unknown as QueueHandler;
-  return { ...ports, handler, calls, effects };
-}
 
 const five = async (ports: Parameters<typeof enteredTask>[0]) =>
   Promise.all([1, 2, 3, 4, 5].map((n) => enteredTask(ports, n)));
@@ -55,7 +36,9 @@ describe('H01 a lock outlives a function killed in mid batch', () => {
       let hangs = true;
       const commands = await five({ store: poolPorts().store });
       const third = commands[2]?.id;
-      const pool = countingPool((key) => (hangs && key === third ? new Promise(() => {}) : undefined), lanes);
+      const pool = countingPool((key) => (hangs && key === third ? new Promise(() => {}) : undefined), {
+        concurrency: lanes,
+      });
       for (const n of [1, 2, 3, 4, 5]) await enteredTask(pool, n);
       const bodies = commands.map(bodyOf);
       const records = bodies.map((body) => sqsRecord(body));
@@ -90,7 +73,7 @@ describe('H01 a lock outlives a function killed in mid batch', () => {
 
   test('H01 a batch stops starting records when too little time is left, and hands them back at once', async () => {
     printed();
-    const pool = countingPool(() => pass(1000), 1);
+    const pool = countingPool(() => pass(1000), { concurrency: 1 });
     const commands = await five(pool);
     const records = commands.map((command) => sqsRecord(bodyOf(command)));
     const response = await pool.handler({ Records: records }, lambdaContext(3600));

@@ -2,14 +2,15 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { onTestFinished, vi } from 'vitest';
 import { systemClock } from '#adapters/system.ts';
-import type { TaskHandler } from '#core/contract.ts';
+import { handle, type TaskHandler } from '#core/contract.ts';
 import type { Command } from '#core/envelope.ts';
 import { stepItemKey } from '#core/items.ts';
 import { wireText } from '#core/json-text.ts';
 import type { Visibility } from '#core/ports.ts';
 import { maxReceiveCount } from '#core/retry.ts';
+import type { BatchOptions } from '#runtime/batch.ts';
 import { type PoolPorts, workerPool } from '#runtime/worker-pool.ts';
-import { aCommand, aRun, aStep, seed, T0 } from './examples.ts';
+import { aCommand, aRun, aStep, reserve, seed, T0 } from './examples.ts';
 import { seededIds } from './memory/determinate.ts';
 import { memoryPayloads } from './memory/payloads.ts';
 import { memoryStore } from './memory/store.ts';
@@ -125,6 +126,31 @@ export function poolPorts() {
   };
 }
 
+/** What the downstream does before an effect counts; `calls` with this key so far. */
+type Effect = (key: string, calls: number) => Promise<void> | void;
+
+/** A pool whose downstream counts calls and effects by idempotency key, outside of the product's books. */
+export function countingPool(
+  effect: Effect = () => {},
+  options: BatchOptions & { readonly ports?: Partial<PoolPorts> } = {},
+) {
+  const own = poolPorts();
+  const ports = { ...own, ...options.ports };
+  const calls = new Map<string, number>();
+  const effects = new Map<string, number>();
+  const add = (books: Map<string, number>, key: string): number => {
+    books.set(key, (books.get(key) ?? 0) + 1);
+    return books.get(key) ?? 0;
+  };
+  const run = handle(reserve, async (_order, ctx) => {
+    await effect(ctx.idempotencyKey, add(calls, ctx.idempotencyKey));
+    add(effects, ctx.idempotencyKey);
+    return { reservationId: `r-${ctx.idempotencyKey}` };
+  });
+  const handler = workerPool(ports, [run], options) as unknown as QueueHandler;
+  return { ...ports, visibility: own.visibility, handler, calls, effects };
+}
+
 interface Waiting {
   readonly messageId: string;
   readonly body: string;
@@ -137,8 +163,8 @@ interface Waiting {
 
 export type QueueHandler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
-/** Seconds that a message of {@link workQueue} stays hidden when its handler does not say: six times a minute. */
-const QUEUE_SECONDS = 360;
+/** Seconds that a message of {@link workQueue} stays hidden when its handler does not say. */
+const QUEUE_SECONDS = 90;
 
 /** A standard queue with a DLQ in front of one handler, on the machine's clock. */
 export function workQueue(maxReceives = maxReceiveCount(3)) {

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ClaimRequest, claimOf, noteMetOf, reviveOf, type Verdict, verdictOn } from '#core/claim.ts';
+import {
+  type ClaimRequest,
+  claimOf,
+  hasOtherData,
+  noteMetOf,
+  reviveOf,
+  type Verdict,
+  verdictOn,
+} from '#core/claim.ts';
+import type { Command } from '#core/envelope.ts';
 import { asStep, type DeadReason, type StepItem, type TaskStatus } from '#core/items.ts';
 import { LEASE_GRACE_MS } from '#core/retry.ts';
 import type { Item, Update } from '#core/store.ts';
@@ -40,7 +49,23 @@ describe('claimOf', () => {
       claimedAt: T0 + 5,
       outcomeExecution: SECOND_EXECUTION,
       met: new Set([`${FIRST}.0`]),
+      digest: expect.stringMatching(/^[\w-]{16}$/),
     });
+  });
+
+  test.each<[string, Partial<Command>, boolean]>([
+    ['the same data', {}, false],
+    ['other data', { data: { orderId: 'o-2' } }, true],
+    ['a pointer instead of data', { data: undefined, dataref: 's3://b/k#h' }, true],
+    ['no data at all', { data: undefined }, true],
+    ['other data of an entry that was not met: the task was entered anew', { entry: 1, data: 7 }, false],
+  ])('a later copy with %s', (_what, changes, other) => {
+    const claimed = written(claimOf(aClaim()), aStep());
+    expect(hasOtherData(claimed, aCommand(changes))).toBe(other);
+    expect(hasOtherData(aStep(), aCommand(changes))).toBe(false);
+    expect(hasOtherData({ ...claimed, met: new Set() }, aCommand(changes))).toBe(false);
+    const { met: _met, ...unmet } = claimed;
+    expect(hasOtherData(unmet, aCommand(changes))).toBe(false);
   });
 
   test('counts on over the rounds of a task and forgets the wait', () => {

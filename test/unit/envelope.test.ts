@@ -167,6 +167,11 @@ describe('parseCommand', () => {
     ],
     ['the id of another step', { ...command, step: 'Ship' }, 'the id is not that of the run and step'],
     ['the id of another run', { ...command, runid: 'R' }, 'the id is not that of the run and step'],
+    [
+      'another source',
+      { ...command, source: 'urn:elsewhere:workflow:order' },
+      'the source is not that of the workflow',
+    ],
     ['neither data nor pointer', without('data'), 'exactly one of "data" and "dataref" must be there'],
     [
       'data and pointer',
