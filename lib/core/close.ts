@@ -4,7 +4,7 @@ import { redact } from './failure.ts';
 import { asRun, type RunCause, type RunItem, runKey, type StepItem, splitPartition } from './items.ts';
 import { keepPayload } from './payload.ts';
 import type { Clock, ExecutionState, Log, Payloads } from './ports.ts';
-import { endRunOf, holdRunOf, retirementOf } from './run-changes.ts';
+import { endRunOf, holdRunOf, leaveOpenRunsOf, retirementOf } from './run-changes.ts';
 import type { Store } from './store.ts';
 
 export interface ClosePorts {
@@ -54,9 +54,7 @@ export function closer(ports: ClosePorts) {
     }
     if (run.execution !== execution || run.status === 'succeeded' || run.status === 'failed') {
       log.info('run has moved on', { run: runId, status: run.status });
-      // A close that was cut short left steps behind.
-      if (run.closedAt !== undefined) await retire(runId, run.closedAt);
-      return run;
+      return finish(run);
     }
     const now = clock.now();
     const verdict = ended.status === 'SUCCEEDED' ? 'succeeded' : verdictOnFailure(ended.status, steps);
@@ -69,9 +67,15 @@ export function closer(ports: ClosePorts) {
     const update = endRunOf(run, { status: verdict, ...(await endOf(run, ended)) }, now);
     const closed = await store.update(update);
     log.info('run has ended', { run: runId, status: verdict, written: closed.written });
-    const after = closed.item && asRun(closed.item);
-    if (after?.closedAt !== undefined) await retire(runId, after.closedAt);
-    return after;
+    return closed.item && finish(asRun(closed.item));
+  }
+
+  /** What follows the end of a run. A close that was cut short is finished by the sweeper: the run stays in its index. */
+  async function finish(run: RunItem): Promise<RunItem> {
+    if (run.closedAt === undefined || run.openShard === undefined) return run;
+    await retire(run.runId, run.closedAt);
+    const left = await store.update(leaveOpenRunsOf(run));
+    return left.item === undefined ? run : asRun(left.item);
   }
 
   async function endOf(run: RunItem, ended: EndedExecution) {
@@ -90,7 +94,7 @@ export function closer(ports: ClosePorts) {
       for (const update of retirementOf(step, closedAt)) if ((await store.update(update)).written) break;
   }
 
-  return { close };
+  return { close, finish };
 }
 
 export type Closer = ReturnType<typeof closer>;

@@ -12,7 +12,7 @@ import {
 } from './items.ts';
 import { schemaUri } from './names.ts';
 import type { Attribute, Change, Update } from './store.ts';
-import { all, gone, missing, oneOf, plus, to, toOrGone, where } from './store.ts';
+import { all, gone, missing, oneOf, plus, present, to, toOrGone, where } from './store.ts';
 
 /** Events of a run's life. Their data is {@link RunEventData}. */
 export const RUN_EVENTS = {
@@ -76,7 +76,7 @@ const attributes = (value: Outbox | RunCause): { readonly [name: string]: Attrib
   ...value,
 });
 
-/** A run ends: `succeeded` or `failed`. It leaves the index of open runs. */
+/** A run ends: `succeeded` or `failed`. It stays in the index of open runs until its steps are retired. */
 export function endRunOf(
   run: RunItem,
   end: {
@@ -98,13 +98,18 @@ export function endRunOf(
       updatedAt: to(now),
       closedAt: to(now),
       expiresAt: to(expiryOf(now)),
-      openShard: gone,
-      checkAt: gone,
       seq: plus(1),
       outbox: to(attributes(runOutbox(run, RUN_EVENTS[end.status], end, now))),
     },
   };
 }
+
+/** All that follows the end of a run is finished: it leaves the index of open runs. */
+export const leaveOpenRunsOf = (run: RunItem): Update => ({
+  key: runKey(run.runId),
+  when: all(where('status', '=', run.status), present('openShard')),
+  changes: { openShard: gone, checkAt: gone },
+});
 
 /** A failed execution leaves its run waiting for a fix, a replay or a person. */
 export function holdRunOf(run: RunItem, cause: RunCause, now: number): Update {

@@ -45,7 +45,10 @@ export function sweeper(ports: SweepPorts) {
 
   async function sweep(log: Log): Promise<SweepReport> {
     const report: SweepReport = { checked: 0, failed: 0, held: 0, left: false };
-    for (let shard = 0; shard < OPEN_SHARDS; shard += 1) {
+    // Another shard first each minute: no shard is always the one that a full sweep does not reach.
+    const first = Math.floor(clock.now() / 60_000);
+    for (let turn = 0; turn < OPEN_SHARDS; turn += 1) {
+      const shard = (first + turn) % OPEN_SHARDS;
       const room = RUNS_PER_SWEEP - report.checked - report.failed;
       const due = await store.openRuns(`OPEN#${shard}`, clock.now(), room + 1);
       report.left ||= due.length > room;
@@ -66,8 +69,9 @@ export function sweeper(ports: SweepPorts) {
 
   async function check(pk: string, log: Log): Promise<RunItem | undefined> {
     const { run, steps } = splitPartition(await store.partition(pk));
-    const deployed = run && ports.workflows.get(run.workflow);
     if (run === undefined) return undefined;
+    if (run.closedAt !== undefined) return ports.closer.finish(run);
+    const deployed = ports.workflows.get(run.workflow);
     if (deployed === undefined) log.error('open run of a workflow that is not deployed', { run: run.runId });
     else if (run.status === 'running') await checkRunning(run, steps, deployed, log);
     else if (run.status === 'held') await checkHeld(run, steps, deployed, log);

@@ -215,10 +215,12 @@ describe('however it is cut short, no task is left that may begin', () => {
     });
     await expect(close(succeeded, { store: dying })).rejects.toThrow('killed');
     expect((await now()).steps.map(({ status }) => status)).toEqual(['done', 'ready']);
+    expect((await now()).run).toHaveProperty('openShard');
     await close(succeeded, { later: 10 * MINUTE });
     const { run, steps } = await now();
     expect(steps.map(({ status }) => status)).toEqual(['done', 'cancelled']);
     for (const step of steps) expect(step.expiresAt).toBe(run?.expiresAt);
+    expect(run).not.toHaveProperty('openShard');
   });
 
   test('a step that is entered while its run closes is cancelled, or its dispatch sees the closed run', async () => {

@@ -6,6 +6,7 @@ import {
   expiryOf,
   FIRST_CHECK_MS,
   holdRunOf,
+  leaveOpenRunsOf,
   nextCheckMs,
   redrivenRunOf,
   resumeRunOf,
@@ -52,7 +53,7 @@ test('the outbox tells the run as it is after the change', () => {
 describe('endRunOf', () => {
   const succeeded = endRunOf(aRun(), { status: 'succeeded', output: '{"a":1}' }, now);
 
-  test('closes the run, tells it, and takes it out of the index of open runs', () => {
+  test('closes the run and tells it; it stays in the index of open runs until its steps are retired', () => {
     const run = written(succeeded, aRun());
     expect(run).toMatchObject({
       status: 'succeeded',
@@ -62,7 +63,11 @@ describe('endRunOf', () => {
       seq: 2,
     });
     expect(run.outbox?.type).toBe('edow.run.succeeded');
-    for (const gone of ['openShard', 'checkAt', 'outputRef', 'cause']) expect(run).not.toHaveProperty(gone);
+    for (const gone of ['outputRef', 'cause']) expect(run).not.toHaveProperty(gone);
+    expect(run).toMatchObject({ openShard: aRun().openShard, checkAt: aRun().checkAt });
+    const left = written(leaveOpenRunsOf(run), run);
+    for (const gone of ['openShard', 'checkAt']) expect(left).not.toHaveProperty(gone);
+    expect(left.outbox).toEqual(run.outbox);
   });
 
   test('all items of a run expire 90 days after its close, in whole seconds', () => {

@@ -119,6 +119,37 @@ describe('a sweep', () => {
     expect(await sweep()).toEqual({ checked: 0, failed: 0, held: 0, left: false });
   });
 
+  test('finishes the close of a run that was cut short before its steps were retired', async () => {
+    const ended = aRun({ status: 'failed', closedAt: T0, expiresAt: 1_900_000_000 });
+    const { sweep, runNow, stepNow, answers } = await scene({ run: ended, steps: [aDeadStep()] });
+    expect(await sweep()).toMatchObject({ checked: 1, failed: 0 });
+    expect(await stepNow()).toMatchObject({ status: 'cancelled' });
+    expect(await runNow()).not.toHaveProperty('openShard');
+    expect(answers.accepted).toEqual([]);
+    expect(await sweep()).toMatchObject({ checked: 0 });
+  });
+
+  test.each([0, 9])(
+    'begins with another shard each minute: no shard is always left over (minute %i)',
+    async (turn) => {
+      const at = (Math.ceil(DUE / (16 * MINUTE)) * 16 + turn) * MINUTE;
+      const { memory, sweep } = await scene({ at, run: aRun({ checkAt: at + 1 }) });
+      for (let n = 0; n < 400; n += 1) {
+        const runId = RUN_ID.slice(0, -3) + String(100 + n);
+        await seed(
+          memory,
+          aRun({ ...runKey(runId), runId, openShard: `OPEN#${n % 2 ? 9 : 0}`, checkAt: DUE }),
+        );
+      }
+      expect(await sweep()).toMatchObject({ checked: 200, left: true });
+      const seen = memory
+        .items()
+        .map(asRun)
+        .filter(({ checks }) => checks > 0);
+      expect(new Set(seen.map(({ openShard }) => openShard))).toEqual(new Set([`OPEN#${turn}`]));
+    },
+  );
+
   test('leaves runs alone that are not due', async () => {
     const { sweep, runNow, answers } = await scene({ at: DUE - 1, steps: [aDoneStep()] });
     expect(await sweep()).toMatchObject({ checked: 0 });
