@@ -55,7 +55,7 @@ export interface Actors {
   /** A call to a port: an await at which everything may go wrong. */
   call<T>(actor: Actor, what: string, apply: () => T | Promise<T>, faults?: CallFaults): Promise<T>;
   /** Log of an actor: lines go to the trace, errors to `onError`. */
-  log(actor: Actor, onError?: (message: string, fields?: LogFields) => void): Log;
+  log(actor: Actor, onError?: (message: string) => void): Log;
 }
 
 /** Clocks are off by so much at most; two of them by twice that, which the grace of 15 s must cover with a call in flight. */
@@ -71,6 +71,7 @@ const KILLS: Partial<Record<Role, FaultKind>> = {
   relay: 'relay killed',
   close: 'close killed',
   sweep: 'sweep killed',
+  operator: 'operator killed',
 };
 
 export interface ActorParts {
@@ -117,6 +118,7 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
       end('killed');
     });
     turn = actor;
+    clockwork.wakes();
     work(actor).then(
       (value) => end({ value }),
       (error: unknown) => end({ error }),
@@ -143,6 +145,7 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
     return new Promise((resolve, reject) => {
       clockwork.at(clockwork.now() + (takes ?? random.between(5, 40)) + slow, () => {
         turn = actor;
+        clockwork.wakes();
         if (!actor.alive) {
           // It was on its way: whether it arrives is nobody's choice.
           if (random.chance(0.5)) arrives(apply).catch(() => undefined);
@@ -173,20 +176,19 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
     });
   }
 
-  function log(actor: Actor, onError?: (message: string, fields?: LogFields) => void): Log {
+  function log(actor: Actor, onError?: (message: string) => void): Log {
     const line =
       (level: string) =>
       (message: string, fields?: LogFields): void => {
         trace?.(actor.name, `${level}: ${message}${fields ? ` ${JSON.stringify(fields)}` : ''}`);
-        if (level === 'error') onError?.(message, fields);
+        if (level === 'error') onError?.(message);
       };
     return {
       debug: line('debug'),
       info: line('info'),
       warn: line('warn'),
       error: line('error'),
-      child: (known) =>
-        log(actor, onError && ((message, fields) => onError(message, { ...fields, ...known }))),
+      child: () => log(actor, onError),
     };
   }
 

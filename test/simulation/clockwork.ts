@@ -7,6 +7,8 @@ export interface Clockwork {
   at(time: number, action: () => void, idle?: 'idle'): void;
   /** Does the next action and waits until every promise has settled that it could settle. False: there is none. */
   step(): Promise<boolean>;
+  /** The action of this step lets promises go on: wait for them. */
+  wakes(): void;
   /** Actions left that are not idle. */
   awake(): number;
   /** Actions done so far. */
@@ -69,6 +71,7 @@ export function clockwork(start: number): Clockwork {
   let order = 0;
   let awake = 0;
   let done = 0;
+  let woken = false;
   return {
     now: () => now,
     at(time, action, idle) {
@@ -83,9 +86,15 @@ export function clockwork(start: number): Clockwork {
       done += 1;
       now = entry.time;
       entry.action();
-      // Microtasks run to their end before the next macrotask.
-      await new Promise(setImmediate);
+      if (woken) {
+        woken = false;
+        // Microtasks run to their end before the next macrotask.
+        await new Promise(setImmediate);
+      }
       return true;
+    },
+    wakes() {
+      woken = true;
     },
     awake: () => awake,
     done: () => done,

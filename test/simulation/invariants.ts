@@ -1,5 +1,6 @@
 /** What must hold when the world is at rest (the design's invariants, by their numbers). */
-import { taskIdOf } from '#core/items.ts';
+import { type StepItem, taskIdOf } from '#core/items.ts';
+import type { Reference } from '#core/mapping.ts';
 import type { Books } from './books.ts';
 import { SUBSCRIBERS } from './books.ts';
 import { runsOf, stepsOf } from './people.ts';
@@ -12,6 +13,18 @@ export interface AtRest {
   readonly books: Books;
   readonly tables: Tables;
   readonly queues: readonly Queue[];
+}
+
+const valueIn = (step: StepItem | undefined): number | undefined =>
+  step?.result === undefined ? undefined : (JSON.parse(step.result) as { value: number }).value;
+
+/** Each task answers its input's value and one more. */
+function follows(step: StepItem, steps: readonly StepItem[]): boolean {
+  const mapping = JSON.parse(step.input) as { readonly value?: Reference };
+  const from = mapping.value?.$from;
+  if (from === undefined || from === 'input') return true;
+  const earlier = valueIn(steps.find(({ runId, stepKey }) => runId === step.runId && stepKey === from));
+  return earlier === undefined || valueIn(step) === earlier + 1;
 }
 
 export function checkAtRest({ plan, books, tables, queues }: AtRest): void {
@@ -40,6 +53,8 @@ export function checkAtRest({ plan, books, tables, queues }: AtRest): void {
   for (const step of steps) {
     const taskId = taskIdOf(step.runId, step.stepKey);
     const effects = books.effects.get(taskId) ?? 0;
+    if (step.result !== undefined && !follows(step, steps))
+      breaks(`10: the result of ${taskId} does not follow from its input`);
     if (step.status === 'done' && effects === 0) breaks(`9: ${taskId} is done without its effect`);
   }
   for (const [id, { lost, told, type }] of books.expected)

@@ -1,6 +1,5 @@
 /** Step Functions Standard: executions with unique names, states that wait for a token, time-outs, retries, redrives. */
-import { DISPATCH_FAILED } from '#core/dispatch.ts';
-import { type DispatchRequest, STEP_GRACE_SECONDS } from '#core/dispatch-request.ts';
+import { DISPATCH_FAILED, type DispatchRequest, STEP_GRACE_SECONDS } from '#core/dispatch-request.ts';
 import type { AnswerResult, ExecutionState, ExecutionStatus } from '#core/ports.ts';
 import type { Trace } from './actors.ts';
 import type { Clockwork } from './clockwork.ts';
@@ -70,7 +69,7 @@ export function machineOf(parts: MachineParts): Machine {
   function enterGroup(execution: Execution): void {
     const group = execution.workflow.groups[execution.group];
     if (group === undefined) {
-      execution.output['done'] = true;
+      execution.output['passed'] = plan.passed;
       end(execution, 'SUCCEEDED');
       return;
     }
@@ -182,7 +181,8 @@ export function machineOf(parts: MachineParts): Machine {
     execution.group += 1;
     clockwork.at(clockwork.now() + random.between(5, 60), () => {
       if (execution.status !== 'RUNNING') return;
-      if (faults.strikes('execution timed out')) return end(execution, 'TIMED_OUT');
+      if (faults.strikes('execution timed out') || faults.strikes('execution times out without end'))
+        return end(execution, 'TIMED_OUT');
       enterGroup(execution);
     });
     return 'accepted';
@@ -228,8 +228,8 @@ export function machineOf(parts: MachineParts): Machine {
     fail(token, error, cause) {
       const found = waitingFor(token);
       if (!found) return 'refused';
-      const retried = error === DISPATCH_FAILED && plan.retriesDispatchFailed;
-      if (!retried || !retry(found.execution, found.state)) fail(found.execution, found.state, error, cause);
+      if (error !== DISPATCH_FAILED || !retry(found.execution, found.state))
+        fail(found.execution, found.state, error, cause);
       return 'accepted';
     },
     stop(name) {

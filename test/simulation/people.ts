@@ -147,6 +147,8 @@ export function operatorOf(parts: PeopleParts): Operator {
     for (const { queue, message } of letters())
       sendBack(queue, message, random.chance(0.5) ? 'replay' : 'move');
     for (const queue of retries) for (const message of queue.deadLetters.values()) moveBack(queue, message);
+    const failed = machine.executions().filter(({ status }) => status === 'FAILED' || status === 'TIMED_OUT');
+    for (const { name } of failed) if (faults.strikes('redrive of an older execution')) machine.redrive(name);
     for (const { run, steps } of heldRuns()) {
       const redriven = faults.strikes('redrive of the execution');
       if (redriven && machine.redrive(executionName(run.runId, run.execution))) continue;
@@ -179,8 +181,28 @@ export function operatorOf(parts: PeopleParts): Operator {
   };
 }
 
+const NOBODY = '01BX5ZZKBKACTAV9WEVGEMMVRZ';
+
+/** An execution that was started by hand, of a run that is on nobody's record. */
+export function intrudersOf({ clockwork, faults, random, machine, plan }: PeopleParts): void {
+  if (!faults.strikes('execution of nobody')) return;
+  clockwork.at(clockwork.now() + random.between(0, 5 * MINUTE), () =>
+    machine.start(random.pick(plan.workflows), NOBODY, JSON.stringify({ runId: NOBODY, execution: 1 })),
+  );
+}
+
+/** A pool stands still for longer than some steps may take. */
+const PAUSE_MS = [2 * MINUTE, 15 * MINUTE] as const;
+
+export function pausesOf({ clockwork, faults, random, pools }: PeopleParts): void {
+  if (!faults.strikes('pool paused')) return;
+  clockwork.at(clockwork.now() + random.between(0, 5 * MINUTE), () =>
+    random.pick([...pools.values()]).pause(random.between(...PAUSE_MS)),
+  );
+}
+
 /** Messages that nobody of ours has sent. */
-export function strangersOf({ clockwork, faults, random, pools, plan }: PeopleParts): void {
+export function strangersOf({ clockwork, faults, random, pools }: PeopleParts): void {
   const queues = [...pools.values()];
   const bodies = [
     'no JSON',
@@ -191,7 +213,7 @@ export function strangersOf({ clockwork, faults, random, pools, plan }: PeoplePa
   ];
   for (let at = 0; at < 4; at += 1) {
     if (!faults.strikes('strange message')) continue;
-    clockwork.at(plan.runs[0]?.startAt ?? 0 + random.between(0, 10 * MINUTE), () =>
+    clockwork.at(clockwork.now() + random.between(0, 10 * MINUTE), () =>
       random.pick(queues).send({ body: random.pick(bodies), origin: 'stranger' }),
     );
   }

@@ -34,10 +34,10 @@ export interface Plan {
   readonly cloud: 'aws' | 'local';
   /** A retry of dispatch waits with the token of the entry before it. */
   readonly sameToken: boolean;
-  /** The states retry a command that was not published, too. */
-  readonly retriesDispatchFailed: boolean;
   readonly workflows: readonly PlannedWorkflow[];
   readonly runs: readonly PlannedRun[];
+  /** What a Pass state adds to each output. */
+  readonly passed: string;
   /** Epoch milliseconds from which poisoned tasks are fixed, and from which no fault strikes. */
   readonly fixedAt: number;
   readonly calmAt: number;
@@ -47,13 +47,23 @@ export interface Plan {
 }
 
 export const TYPES = ['alpha.thing.make', 'beta.thing.make', 'gamma.thing.make'] as const;
+/** The type whose input may be null; it exposes nothing. */
+export const TAKES_NULL = 'gamma.thing.make';
 export const START = Date.UTC(2026, 0, 5, 9);
 const MINUTE = 60_000;
-/** Above what an item and a command hold inline. */
-const LARGE = 40 * 1024;
+/** Above what an item holds inline, and above what a command does. */
+const LARGE = 9 * 1024;
+const HUGE = 33 * 1024;
 
 export function planOf(seed: number): Plan {
   const random = randomOf(seed, 'plan');
+
+  /** From the run's input, from an earlier step, without either, or a member that is not there. */
+  const inputOf = (type: string, earlier: string | undefined): Mapping => {
+    if (type === TAKES_NULL && random.chance(0.2)) return fromInput('absent');
+    const value = earlier === undefined ? fromInput('value') : fromStep(earlier, 'value');
+    return { value, filling: earlier !== undefined && random.chance(0.3) ? '' : fromInput('filling') };
+  };
 
   const workflow = (name: string): PlannedWorkflow => {
     const groups: PlannedStep[][] = [];
@@ -61,16 +71,13 @@ export function planOf(seed: number): Plan {
     const shapes = random.pick([[1, 1], [1, 2], [2, 1], [1, 1, 1], [2], [1, 2, 1]] as const);
     for (const [at, width] of shapes.entries()) {
       const group = Array.from({ length: width }, (_, branch): PlannedStep => {
-        const input: Mapping = {
-          value: earlier === undefined ? fromInput('value') : fromStep(earlier, 'value'),
-          filling: fromInput('filling'),
-        };
+        const type = random.pick(TYPES);
         return {
           stepKey: `S${at + 1}${'ab'[branch]}`,
-          type: random.pick(TYPES),
+          type,
           tries: random.between(1, 4),
           timeoutSeconds: random.pick([150, 300, 600]),
-          input,
+          input: inputOf(type, earlier),
         };
       });
       earlier = group[0]?.stepKey;
@@ -88,7 +95,7 @@ export function planOf(seed: number): Plan {
       startAt: START + random.between(0, 90_000),
       input: {
         value: 100 * (at + 1),
-        filling: random.chance(0.03) ? 'x'.repeat(LARGE) : '',
+        filling: random.chance(0.1) ? 'x'.repeat(random.pick([LARGE, HUGE])) : '',
       },
       declined: random.chance(0.08),
     }),
@@ -98,9 +105,9 @@ export function planOf(seed: number): Plan {
     seed,
     cloud: random.chance(0.6) ? 'aws' : 'local',
     sameToken: random.chance(0.3),
-    retriesDispatchFailed: random.chance(0.5),
     workflows,
     runs,
+    passed: random.chance(0.05) ? 'y'.repeat(LARGE) : '',
     fixedAt,
     calmAt: fixedAt + random.between(5, 40) * MINUTE,
     batchConcurrency: random.pick([1, 10]),

@@ -48,6 +48,8 @@ export interface ActorPorts {
 
 /** A topic hands a message to a queue within so many milliseconds, late by a fault: its send time is that of the queue. */
 const LATE_MS = [1000, 9000] as const;
+/** Fits no schema. */
+const DAMAGED = [{ value: 'text' }];
 /** A queue may keep a message to itself for a while. */
 const HIDDEN_MS = [20_000, 240_000] as const;
 
@@ -58,18 +60,20 @@ export function portsOf(parts: PortParts) {
     Uint8Array.from({ length: count }, () => random.between(0, 255));
   const hex = (count: number): string => Buffer.from(bytes(count)).toString('hex');
 
-  function deliver(command: Command): void {
+  /** @param direct past the topic and its filters, as the sweeper sends */
+  function deliver(command: Command, direct: boolean): void {
     const queue = pools.get(command.type);
-    if (queue === undefined || faults.strikes('message dropped by a filter')) return;
-    const send = (): void => {
+    if (queue === undefined || (!direct && faults.strikes('message dropped by a filter'))) return;
+    const send = (copy: Command): void => {
       const delay = faults.strikes('message late') ? random.between(...LATE_MS) : random.between(5, 80);
       const hiddenMs = faults.strikes('message hidden') ? random.between(...HIDDEN_MS) : 0;
       clockwork.at(clockwork.now() + delay, () =>
-        queue.send({ body: JSON.stringify(command), origin: 'topic', hiddenMs }),
+        queue.send({ body: JSON.stringify(copy), origin: 'topic', hiddenMs }),
       );
     };
-    send();
-    if (faults.strikes('message doubled')) send();
+    send(command);
+    if (faults.strikes('message doubled')) send(command);
+    if (faults.strikes('message damaged')) send({ ...command, data: DAMAGED });
   }
 
   function tell(event: Envelope): void {
@@ -109,7 +113,7 @@ export function portsOf(parts: PortParts) {
             `publish ${commands.map(({ id }) => id.slice(26)).join()}`,
             () => {
               if (faults.strikes('commands not taken')) return commands.map(({ id }) => id);
-              commands.forEach(deliver);
+              for (const command of commands) deliver(command, actor.role === 'sweep');
               return [];
             },
             { lost: 'commands answer lost' },
@@ -147,5 +151,5 @@ export function portsOf(parts: PortParts) {
 export type PortsFor = ReturnType<typeof portsOf>;
 
 /** What is deployed: the definition changes once, by a fault. */
-export const deployedOf = (plan: Plan, definition: () => string): ReadonlyMap<string, DeployedWorkflow> =>
-  new Map(plan.workflows.map(({ name }) => [name, { stateMachineArn: name, definition: definition() }]));
+export const deployedOf = (plan: Plan, definition: string): ReadonlyMap<string, DeployedWorkflow> =>
+  new Map(plan.workflows.map(({ name }) => [name, { stateMachineArn: name, definition }]));

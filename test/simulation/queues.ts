@@ -53,6 +53,8 @@ export interface Queue {
   waiting(): number;
   /** Messages on it, in flight or not. */
   size(): number;
+  /** The mapping hands nothing out for so long. */
+  pause(milliseconds: number): void;
 }
 
 /** The mapping gathers messages for a moment. */
@@ -69,13 +71,14 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
   const deadLetters = new Map<string, Message>();
   let sent = 0;
   let running = 0;
+  let pausedUntil = 0;
   let doomed: string | undefined;
   const strikes = (kind: FaultKind): boolean => options.faulty && faults.strikes(kind);
 
   const wakeAt = (time: number): void => clockwork.at(time, poll);
 
   function poll(): void {
-    if (running >= options.maxConcurrency) return;
+    if (running >= options.maxConcurrency || clockwork.now() < pausedUntil) return;
     const batch: Received[] = [];
     for (const message of messages.values()) {
       if (batch.length === options.batchSize) break;
@@ -151,6 +154,10 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
     },
     waiting: () => [...messages.values()].filter(({ visibleAt }) => visibleAt <= clockwork.now()).length,
     size: () => messages.size,
+    pause(milliseconds) {
+      pausedUntil = clockwork.now() + milliseconds;
+      wakeAt(pausedUntil);
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import { clockwork as clockworkOf } from './clockwork.ts';
 import { type FaultKind, faultsOf } from './faults.ts';
 import { checkAtRest } from './invariants.ts';
 import { type Execution, machineOf } from './machine.ts';
-import { clientsOf, operatorOf, runsOf, stepsOf, strangersOf } from './people.ts';
+import { clientsOf, intrudersOf, operatorOf, pausesOf, runsOf, stepsOf, strangersOf } from './people.ts';
 import { planOf, START, TYPES } from './plan.ts';
 import { deployedOf, portsOf } from './ports.ts';
 import { type Message, type Queue, queueOf } from './queues.ts';
@@ -42,6 +42,8 @@ const LONGEST_MS = 48 * 60 * MINUTE;
 const MOST_ACTIONS = 60_000;
 const MAX_TRIES = 4;
 const END_EVENT_MS = [100, 500] as const;
+/** A workflow that a bad deployment leaves out comes back. */
+const MISSING_UNTIL_MS = [6 * MINUTE, 20 * MINUTE] as const;
 const LATE_END_MS = [30_000, 40 * MINUTE] as const;
 /** Lambda's tries of an asynchronous call. */
 const CLOSE_TRIES = 3;
@@ -67,7 +69,10 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   tables.onChange(books.follow);
   if (trace)
     tables.onChange(({ after }) =>
-      trace('table', `${after.SK} ${after['status'] ?? ''} ${JSON.stringify(shown(after))}`),
+      trace(
+        'table',
+        `${after.PK.slice(4)} ${after.SK} ${after['status'] ?? ''} ${JSON.stringify(shown(after))}`,
+      ),
     );
 
   let stages: Stages;
@@ -125,13 +130,23 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   }
 
   let definition = 'v1';
+  let missing = '';
   if (faults.strikes('definition changed'))
     clockwork.at(START + random.between(MINUTE, 20 * MINUTE), () => {
       definition = 'v2';
     });
+  if (faults.strikes('workflow not deployed'))
+    for (const name of [random.pick(plan.workflows).name, ''])
+      clockwork.at(START + random.between(...(name ? ([0, 5 * MINUTE] as const) : MISSING_UNTIL_MS)), () => {
+        missing = name;
+      });
   const portsFor = portsOf({ plan, clockwork, faults, actors, random, books, machine, pools });
   const handlersFor = tasksOf({ plan, clockwork, faults, actors, books, random });
-  const deployed = () => deployedOf(plan, () => definition);
+  const deployed = () => {
+    const known = new Map(deployedOf(plan, definition));
+    known.delete(missing);
+    return known;
+  };
   stages = stagesOf({ plan, actors, tables, books, portsFor, handlersFor, deployed });
   const retries = streamsOf({ plan, clockwork, faults, actors, random, tables, books, stages });
 
@@ -176,6 +191,8 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   };
   clientsOf(people);
   strangersOf(people);
+  pausesOf(people);
+  intrudersOf(people);
   const operator = operatorOf(people);
   const everyMinute = (): void => {
     clockwork.at(clockwork.now() + MINUTE, everyMinute, 'idle');

@@ -2,8 +2,8 @@
 import type { SQSRecord } from 'aws-lambda';
 import { closer } from '#core/close.ts';
 import { collector } from '#core/collect.ts';
-import { DISPATCH_FAILED, dispatcher } from '#core/dispatch.ts';
-import type { DispatchRequest } from '#core/dispatch-request.ts';
+import { dispatcher } from '#core/dispatch.ts';
+import { DISPATCH_FAILED, type DispatchRequest } from '#core/dispatch-request.ts';
 import type { DeployedWorkflow } from '#core/env-names.ts';
 import { asStep } from '#core/items.ts';
 import type { Log } from '#core/ports.ts';
@@ -14,7 +14,7 @@ import { worker } from '#core/worker.ts';
 import { batch } from '#runtime/batch.ts';
 import type { StageContext } from '#runtime/chain.ts';
 import { type EndDetail, endOfExecution } from '#runtime/end-event.ts';
-import { eachChange, streamHandler } from '#runtime/stream.ts';
+import { byImage, byKey, eachChange, streamHandler } from '#runtime/stream.ts';
 import type { Actor, Actors, Ended } from './actors.ts';
 import type { Books } from './books.ts';
 import type { Plan } from './plan.ts';
@@ -78,10 +78,7 @@ export function stagesOf(parts: StageParts) {
       (actor) => {
         const ports = portsAndStore(actor);
         const { process } = worker({ ...ports, handlers: handlersFor(actor), version: 'v1' });
-        const log = actors.log(actor, (message, fields) => {
-          if (typeof fields?.['message'] === 'string') books.reasons.set(fields['message'], message);
-        });
-        const one = (record: SQSRecord, recordLog: Log) =>
+        const one = (record: SQSRecord) =>
           process({
             body: record.body,
             messageId: record.messageId,
@@ -90,10 +87,10 @@ export function stagesOf(parts: StageParts) {
             replay: Number(record.messageAttributes['replay']?.stringValue),
             deadlineAt: actor.deadline + actor.skew,
             signal: NEVER,
-            log: recordLog,
+            log: actors.log(actor, (message) => books.reasons.set(record.messageId, message)),
           });
         const options = { concurrency: plan.batchConcurrency, visibility: ports.visibility(queue) };
-        return batch(one, options)({ Records: received.map(recordOf) }, contextOf(actor, log));
+        return batch(one, options)({ Records: received.map(recordOf) }, contextOf(actor, actors.log(actor)));
       },
       (how) => done(unfinishedOf(how)),
     );
@@ -128,7 +125,7 @@ export function stagesOf(parts: StageParts) {
         const ports = portsAndStore(actor);
         const one = collector(ports).collect;
         const handler = streamHandler(
-          { store: ports.store, retries: retries(actor) },
+          { aside: byKey(ports.store), retries: retries(actor) },
           eachChange(({ after }, log) => one(asStep(after), log)),
         );
         return handler(event, contextOf(actor, actors.log(actor)));
@@ -144,7 +141,7 @@ export function stagesOf(parts: StageParts) {
       (actor) => {
         const ports: ActorPorts = portsFor(actor);
         const { relay: tell } = relayer(ports.events);
-        const handler = streamHandler({ store: tables.store(actor), retries: retries(actor) }, (changes) =>
+        const handler = streamHandler({ aside: byImage, retries: retries(actor) }, (changes) =>
           tell(changes),
         );
         return handler(event, contextOf(actor, actors.log(actor)));

@@ -74,15 +74,10 @@ export function streamsOf(parts: StreamParts): readonly Queue[] {
       },
     });
     const retriesFor: RetriesFor = (actor: Actor) => ({
-      send: (key) =>
-        actors.call(
-          actor,
-          'set aside',
-          () => void retry.send({ body: JSON.stringify(key), origin: 'topic' }),
-          {
-            refused: ['retry queue down'],
-          },
-        ),
+      send: (record) =>
+        actors.call(actor, 'set aside', () => void retry.send({ body: record, origin: 'topic' }), {
+          refused: ['retry queue down'],
+        }),
     });
 
     function enqueue(change: Change): void {

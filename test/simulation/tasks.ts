@@ -6,17 +6,19 @@ import type { Actor, Actors } from './actors.ts';
 import type { Books, HandlerRun } from './books.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { Faults } from './faults.ts';
-import { type Plan, TYPES } from './plan.ts';
+import { type Plan, TAKES_NULL, TYPES } from './plan.ts';
 import type { Random } from './random.ts';
+
+const input = z.object({ value: z.number(), filling: z.string() });
 
 const contractOf = (type: string) =>
   defineTask({
     type,
     version: 1,
-    input: z.object({ value: z.number(), filling: z.string() }),
-    output: z.object({ value: z.number(), filling: z.string(), status: z.string() }),
+    input: type === TAKES_NULL ? z.nullable(input) : input,
+    output: z.object({ value: z.number(), filling: z.string(), status: z.optional(z.string()) }),
     event: type.replace('make', 'made'),
-    expose: ['status'],
+    expose: type === TAKES_NULL ? [] : ['status'],
     retry: { tries: 4, baseSeconds: 2, maxSeconds: 60 },
     timeoutSeconds: 600,
     undo: { none: 'nothing is undone yet' },
@@ -24,6 +26,11 @@ const contractOf = (type: string) =>
 
 /** Contracts by command type. */
 export const CONTRACTS = new Map(TYPES.map((type) => [type as string, contractOf(type)]));
+
+type Input = { readonly value: number; readonly filling: string } | null;
+const NOTHING = { value: 0, filling: '' };
+/** More than a state may see. */
+const TOO_MUCH = 'z'.repeat(9 * 1024);
 
 export interface TaskParts {
   readonly plan: Plan;
@@ -50,10 +57,10 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
     return clockwork.now() < plan.fixedAt ? poisoned.get(taskId) : undefined;
   };
 
-  const statusOf = (taskId: string): string => {
+  const statusOf = (taskId: string): string | undefined => {
     const [runId = '', stepKey] = taskId.split('/');
     const run = books.planned.get(runId);
-    return run?.declined && run.workflow.choiceOn === stepKey ? 'declined' : 'made';
+    return run?.declined && run.workflow.choiceOn === stepKey ? 'declined' : undefined;
   };
 
   /** Handlers in the hands of one invocation. What they run ends with it. */
@@ -61,25 +68,25 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
     const take = (what: string, ms: number, apply: () => void = () => {}): Promise<void> =>
       actors.call(actor, what, apply, { takes: ms });
 
-    async function run(input: { value: number; filling: string }, context: TaskContext): Promise<unknown> {
+    async function run(given: Input, context: TaskContext): Promise<unknown> {
       const seen = books.begins(context.taskId);
       actor.onEnd.push(() => {
         seen.endedAt ??= clockwork.now();
       });
       try {
-        return await act(input, context, seen);
+        return await act(given ?? NOTHING, context, seen);
       } finally {
         seen.endedAt = clockwork.now();
       }
     }
 
     async function act(
-      input: { value: number; filling: string },
+      given: Exclude<Input, null>,
       context: TaskContext,
       seen: HandlerRun,
     ): Promise<unknown> {
       const poison = poisonOf(context.taskId);
-      if (faults.strikes('task throttled')) {
+      if (faults.strikes('task throttled') || faults.strikes('task throttled without end')) {
         await take('downstream throttles', 100);
         books.deferred(context.taskId);
         throw new RetryAfterError('come back later', random.pick([1, 20, 90]), {
@@ -88,19 +95,21 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
       }
       if (faults.strikes('task slow')) await take('works slowly', random.between(2000, 12_000));
       if (faults.strikes('task hangs')) {
-        const left = actor.deadline - clockwork.now() + (random.chance(0.5) ? -ABORT_MS : ABORT_MS);
+        const left = context.remainingMs() + (random.chance(0.5) ? -ABORT_MS : ABORT_MS);
         await take('hangs', Math.max(1, left));
         throw new Error('aborted before the deadline');
       }
       if (poison === 'permanent' || faults.strikes('task permanent'))
         throw new PermanentError('a bug: this input is not understood');
-      if (faults.strikes('task refused')) throw new PermanentError('no', { refused: true });
+      if (faults.strikes('task refused'))
+        throw new PermanentError('no', { refused: true, noEffect: random.chance(0.5) });
       if (context.idempotencyKey !== context.taskId)
         books.breaks('2: another idempotency key than the task id');
       await take('downstream', random.between(...DOWNSTREAM_MS), () => books.effect(seen));
       if (poison === 'retryable' || faults.strikes('task retryable')) throw new Error('downstream is sick');
-      if (poison === 'wrong' || faults.strikes('task answers wrongly')) return { value: 'no number' };
-      return { value: input.value + 1, filling: input.filling, status: statusOf(context.taskId) };
+      if (poison === 'wrong' || faults.strikes('task answers wrongly'))
+        return random.chance(0.5) ? { value: 'no number' } : { ...given, status: TOO_MUCH };
+      return { value: given.value + 1, filling: given.filling, status: statusOf(context.taskId) };
     }
 
     return new Map(
