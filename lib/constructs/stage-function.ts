@@ -1,21 +1,17 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import {
   Duration,
   type aws_ec2 as ec2,
   aws_iam as iam,
   aws_lambda as lambda,
   aws_logs as logs,
-  aws_lambda_nodejs as nodejs,
 } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
 import type { Access } from './access.ts';
+import { bundled, ROOT } from './bundle.ts';
 import type { Stage } from './stage.ts';
-
-const ROOT = resolve(import.meta.dirname, '../..');
-/** CommonJS dependencies of an ES module bundle call `require` for Node's own modules. */
-const REQUIRE = "import{createRequire as r}from'node:module';const require=r(import.meta.url);";
 
 export interface StageFunctionProps {
   readonly stage: Stage;
@@ -42,7 +38,7 @@ export interface StageFunctionProps {
  * group apart), and JSON logs that are kept for a stated time.
  */
 export class StageFunction extends Construct {
-  readonly fn: nodejs.NodejsFunction;
+  readonly fn: lambda.Function;
 
   constructor(scope: Construct, id: string, props: StageFunctionProps) {
     super(scope, id);
@@ -69,10 +65,9 @@ export class StageFunction extends Construct {
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
       resourceArns: [logGroup.logGroupArn],
     });
-    this.fn = new nodejs.NodejsFunction(this, 'Function', {
-      entry,
-      projectRoot: ROOT,
-      depsLockFilePath: join(ROOT, 'package-lock.json'),
+    this.fn = new lambda.Function(this, 'Function', {
+      code: bundled(entry),
+      handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: props.architecture ?? lambda.Architecture.ARM_64,
       memorySize: props.memorySize ?? 512,
@@ -80,7 +75,6 @@ export class StageFunction extends Construct {
       role,
       logGroup,
       loggingFormat: lambda.LoggingFormat.JSON,
-      awsSdkConnectionReuse: false,
       environment: {
         ...props.environment,
         [ENV.logLevel]: stage.logLevel,
@@ -88,21 +82,6 @@ export class StageFunction extends Construct {
       },
       ...(props.vpc && { vpc: props.vpc }),
       ...(props.vpcSubnets && { vpcSubnets: props.vpcSubnets }),
-      bundling: {
-        format: nodejs.OutputFormat.ESM,
-        target: 'node24',
-        mainFields: ['module', 'main'],
-        bundleAwsSDK: true,
-        logLevel: nodejs.LogLevel.ERROR,
-        minify: true,
-        sourceMap: true,
-        sourcesContent: false,
-        banner: REQUIRE,
-        esbuildArgs: {
-          // Functions get their credentials by environment: the SDK's whole chain of providers stays out.
-          '--alias': `@aws-sdk/credential-provider-node=${join(ROOT, 'lib/adapters/env-credentials.ts')}`,
-        },
-      },
     });
     for (const use of props.uses ?? []) use(this.fn);
   }
