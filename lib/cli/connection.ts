@@ -9,7 +9,7 @@ import type { Executions } from '#core/ports.ts';
 import type { Store } from '#core/store.ts';
 import { enterCloud, REGION } from '#local/cloud.ts';
 import { cloudStatus } from '#local/emulator.ts';
-import { stackNames } from '#stacks/stages.ts';
+import { type StageName, stackNames } from '#stacks/stages.ts';
 import { OPERATOR_CLIENT } from './aws/calls.ts';
 import { operatorSqs, sqsDeadLetters, sqsDepths } from './aws/dead-letters.ts';
 import { lambdaFunctions } from './aws/functions.ts';
@@ -67,13 +67,24 @@ function enterEnvironment({ endpoint }: Target, region: string | undefined): voi
   env['AWS_EC2_METADATA_DISABLED'] = 'true';
 }
 
+/** The stacks that a stage has: observability is for AWS only, `prod` has real downstreams. */
+function stacksOf(stage: StageName) {
+  const { state, stubs, pipeline, observability } = stackNames(stage);
+  return {
+    state,
+    ...(stage !== 'prod' && { stubs }),
+    pipeline,
+    ...(stage !== 'local' && { observability }),
+  };
+}
+
 export async function connect(flags: ConnectionFlags): Promise<Connection> {
   const target = await targetOf(flags);
   const where = nameOf(target);
   const credentials = fromNodeProviderChain({ maxRetries: 0, timeout: 1_000 });
   // Asked for first: what is missing is said at once, and not by whichever call comes first.
   await credentials();
-  const stacks = cloudFormationStacks(stackNames(target.stage), where, deployLine(target));
+  const stacks = cloudFormationStacks(stacksOf(target.stage), where, deployLine(target));
   const sqs = operatorSqs();
   const dynamo = new DynamoDBClient(OPERATOR_CLIENT);
   let known: Promise<Pipeline> | undefined;

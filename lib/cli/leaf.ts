@@ -1,4 +1,5 @@
 /** What every command has: its examples, the flags that choose a cloud, `--json`. */
+import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_STATE_DIR } from '#local/cloud.ts';
 import type { StageName } from '#stacks/stages.ts';
@@ -52,10 +53,9 @@ export function localLeaf(parent: Command, leaf: Leaf): Command {
   const notes = leaf.notes === undefined ? [] : ['', ...leaf.notes];
   return command
     .addOption(
-      new Option('--state-dir <folder>', 'folder of the local cloud').default(
-        DEFAULT_STATE_DIR,
-        '.edow/cloud',
-      ),
+      new Option('--state-dir <folder>', 'folder of the local cloud')
+        .argParser((folder) => resolve(folder))
+        .default(DEFAULT_STATE_DIR, '.edow/cloud'),
     )
     .option('--json', 'results as JSON on standard output, progress and errors on standard error')
     .addHelpText('after', ['', 'Examples:', ...lines, ...notes].join('\n'));

@@ -8,8 +8,8 @@ const COLOURS: Readonly<Record<string, Format>> = {
   INFO: 'cyan',
   DEBUG: 'dim',
 };
-/** Shown in front, or known from the question. */
-const SHOWN_ELSEWHERE = new Set(['level', 'time', 'message', 'stage', 'request']);
+/** Shown in front; ids that only help to find the entry elsewhere (`--json` shows them). */
+const NOT_SHOWN = new Set(['level', 'time', 'message', 'stage', 'request', 'trace', 'correlation']);
 
 /** `20:44:22.393 WARN  shipping  task will be tried again  task=01J.../ShipOrder/0 attempt=1`; other text as it is. */
 export function logLine(source: string, { time, text }: LogEntry, paint: Paint): string {
@@ -18,7 +18,7 @@ export function logLine(source: string, { time, text }: LogEntry, paint: Paint):
   if (entry === undefined) return `${paint('dim', clock)}       ${source}  ${paint('dim', oneLine(text))}`;
   const level = String(entry['level']);
   const fields = Object.entries(entry)
-    .filter(([name, value]) => !SHOWN_ELSEWHERE.has(name) && value !== undefined)
+    .filter(([name, value]) => !NOT_SHOWN.has(name) && !isInTask(entry, name))
     .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
   const colour = COLOURS[level];
   const shown = level.padEnd(5);
@@ -31,6 +31,10 @@ export function logLine(source: string, { time, text }: LogEntry, paint: Paint):
     .join('  ')
     .trimEnd();
 }
+
+/** A task's id begins with its run's. */
+const isInTask = (entry: Record<string, unknown>, name: string): boolean =>
+  name === 'run' && typeof entry['task'] === 'string';
 
 /** One of our own log lines; the runtime's and the platform's are not. */
 export function parsed(text: string): Record<string, unknown> | undefined {

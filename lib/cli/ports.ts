@@ -16,6 +16,7 @@ export interface Pipeline {
   readonly api: { readonly url: string; readonly id: string };
   readonly stateTable: string;
   readonly stubTable?: string;
+  readonly eventsTopic: string;
   readonly machines: Readonly<Record<string, string>>;
   readonly sources: readonly Source[];
   /** Lambda's name by ours: `worker-shipping` -> `edow-dev-pipeline-...`. */

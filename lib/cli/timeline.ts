@@ -24,7 +24,7 @@ export const statusText = (paint: Paint, status: string): string => {
 const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
 const since = (run: RunView, time: string): string => `+${duration(between(run.startedAt, time))}`;
 
-const INDENT = ' '.repeat(14);
+const INDENT = ' '.repeat(14); // below the step's name
 
 /** @param now ISO 8601, for what is still going on */
 export function timeline(run: RunView, now: string, paint: Paint, width: number): string[] {
@@ -56,7 +56,7 @@ function stepLines(run: RunView, step: StepView, now: string, paint: Paint): str
   const colour = COLOURS[status] ?? 'dim';
   const tries = started === 1 ? '' : `, ${started === 0 ? 'not begun' : plural(started, 'try', 'tries')}`;
   const head = [
-    padded(since(run, step.enteredAt), 11).padStart(12),
+    since(run, step.enteredAt).padStart(11),
     paint(colour, MARKS[status] ?? '·'),
     padded(step.step, 16),
     padded(paint(colour, status), 9),

@@ -71,6 +71,7 @@ function pipelineOf(
     api: { url: text('ApiUrl'), id: text('ApiId') },
     stateTable: text('StateTableName'),
     ...(stub !== undefined && { stubTable: stub }),
+    eventsTopic: text('EventsTopicArn'),
     machines: JSON.parse(text('StateMachineArns')),
     sources: Object.entries(queues).map(([name, { queueUrl, dlqUrl }]) => ({ name, queueUrl, dlqUrl })),
     functions: JSON.parse(text('Functions')),
