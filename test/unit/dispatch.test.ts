@@ -347,7 +347,10 @@ describe('a task that has an outcome', () => {
   });
 
   test('dead in an older execution: reset to a new round, and published', async () => {
-    const { dispatch, commands, answers, stepNow } = await scene(aRun({ execution: 2 }), aDeadStep());
+    const { dispatch, commands, answers, stepNow } = await scene(
+      aRun({ execution: 2 }),
+      aDeadStep({ notBefore: T0 + MINUTE }),
+    );
     await dispatch(again());
     expect(answers.accepted).toEqual([]);
     expect(commands.taken).toMatchObject([{ id: TASK, execution: SECOND_EXECUTION }]);
