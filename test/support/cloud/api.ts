@@ -1,6 +1,5 @@
 /** The HTTP API by signed requests, as any client of the deployed system sends them. */
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
-import { SignatureV4 } from '@smithy/signature-v4';
+import { type SigningKey, signed } from '#adapters/sigv4.ts';
 import type { RunView } from '#core/run-view.ts';
 import type { Deployment } from './target.ts';
 
@@ -11,12 +10,6 @@ export interface Answer<Body = unknown> {
   readonly body: Body;
 }
 
-export interface Caller {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
-
 export interface Call {
   readonly method?: 'GET' | 'POST';
   /** `/runs/01..`, with its query. */
@@ -25,7 +18,7 @@ export interface Call {
   /** Sent as it is. */
   readonly body?: string;
   /** Default: the environment's credentials. `unsigned`: no signature at all. */
-  readonly caller?: Caller | 'unsigned';
+  readonly caller?: SigningKey | 'unsigned';
 }
 
 /** RFC 9457. */
@@ -57,21 +50,7 @@ export interface RunPage {
   readonly staleness: string;
 }
 
-class Sha256 {
-  readonly #hash: Hash | Hmac;
-  constructor(secret?: string | Uint8Array | ArrayBuffer | ArrayBufferView) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Uint8Array);
-  }
-  update(chunk: string | Uint8Array): void {
-    this.#hash.update(chunk);
-  }
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(this.#hash.digest());
-  }
-  reset(): void {}
-}
-
-const fromEnvironment = (): Caller => {
+const fromEnvironment = (): SigningKey => {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = process.env;
   if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY)
     throw new Error(
@@ -88,20 +67,18 @@ export function api({ apiUrl }: Pick<Deployment, 'apiUrl'>) {
   async function call<Body = unknown>(asked: Call): Promise<Answer<Body>> {
     const { method = 'GET', path, body, caller = fromEnvironment() } = asked;
     const url = new URL(apiUrl + path);
-    const request = {
-      method,
-      protocol: url.protocol,
-      hostname: url.hostname,
-      path: url.pathname,
-      query: Object.fromEntries(url.searchParams),
-      headers: { host: url.host, ...asked.headers },
-      ...(body !== undefined && { body }),
-    };
-    let headers: Record<string, string> = request.headers;
+    let headers: Record<string, string> = { ...asked.headers };
     if (caller !== 'unsigned') {
       const region = process.env['AWS_REGION'] ?? 'us-east-1';
-      const signer = new SignatureV4({ credentials: caller, region, service: 'execute-api', sha256: Sha256 });
-      headers = (await signer.sign(request)).headers;
+      const request = {
+        method,
+        url,
+        headers,
+        signingName: 'execute-api',
+        region,
+        ...(body !== undefined && { body }),
+      };
+      headers = await signed(request, caller);
     }
     const { host: _host, ...sent } = headers;
     const answer = await fetch(url, { method, headers: sent, ...(body !== undefined && { body }) });

@@ -7,10 +7,10 @@ import {
   DeleteUserPolicyCommand,
   PutUserPolicyCommand,
 } from '@aws-sdk/client-iam';
-import type { Caller } from './api.ts';
+import type { SigningKey } from '#adapters/sigv4.ts';
 import type { Deployed } from './deployed.ts';
 
-export interface MadeCaller extends Caller {
+export interface MadeCaller extends SigningKey {
   /** Takes user, key and policy away again. */
   remove(): Promise<void>;
 }

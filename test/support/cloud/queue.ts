@@ -44,11 +44,7 @@ export function queue({ sqs }: Pick<Deployed, 'sqs'>, QueueUrl: string) {
 
   /** Waits until nothing waits here and nothing is held. */
   const empty = (bounds?: Bounds): Promise<true> =>
-    until(
-      `queue ${QueueUrl} is empty`,
-      async () => ((await total()) === 0 ? true : undefined),
-      bounds,
-    );
+    until(`queue ${QueueUrl} is empty`, async () => ((await total()) === 0 ? true : undefined), bounds);
 
   /** Messages that it holds now; all others that were received with them are shown again at once. */
   async function find(wanted: (message: Message) => boolean): Promise<Message[]> {
