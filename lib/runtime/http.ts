@@ -70,7 +70,7 @@ function headerValues(event: HttpEvent, name: string): string[] {
 const isText = (value: unknown): value is string => typeof value === 'string';
 
 function bodyText(event: HttpEvent): string | undefined {
-  if (event.body === undefined || event.body === null || event.body === '') return undefined;
+  if (!isText(event.body) || event.body === '') return undefined;
   if (!event.isBase64Encoded) return event.body;
   const bytes = Buffer.from(event.body, 'base64');
   // Node skips what is no base64: only what comes out the same way was some.

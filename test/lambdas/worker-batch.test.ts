@@ -1,7 +1,7 @@
 /**
  * Field cases at the entry point of a worker pool.
  * H01 here. H05 here as far as single writes go; each reason of a cancelled transaction is open until handlers may
- * return writes of their own. H07 here, its templates in test/infra/queues.test.ts. H08, H09 here.
+ * return writes of their own. H07 here, its templates in test/infra/queues.test.ts. H08 and the envelope part of H19 here.
  */
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -191,6 +191,21 @@ describe('H08 one unreadable or foreign body fails the whole batch', () => {
         expect.objectContaining({ level: 'ERROR', messageId, problem: expect.any(String) }),
       );
     expect(log.lines.join('\n')).not.toContain(SECRET);
+  });
+
+  test.each<[string, object]>([
+    ['bytes beside JSON', { data_base64: 'e30=' }],
+    ['bytes instead of JSON', { data: undefined, data_base64: 'e30=' }],
+    ['bytes that do not decode', { data: undefined, data_base64: '@@@' }],
+    ['bytes in the alphabet of URLs', { data: undefined, data_base64: '_-8=' }],
+  ])('H19 a command with %s is refused with a reason: commands carry JSON', async (_name, changes) => {
+    const log = printed();
+    const pool = countingPool();
+    const command = await enteredTask(pool, 1);
+    const record = sqsRecord(JSON.stringify({ ...command, ...changes }));
+    expect(reported(await pool.handler({ Records: [record] }, lambdaContext()))).toEqual([record.messageId]);
+    expect(pool.effects.size).toBe(0);
+    expect(log.entries()[0]).toMatchObject({ level: 'ERROR', problem: expect.stringContaining('data') });
   });
 
   const shapes: [string, (record: SQSRecord) => unknown][] = [
