@@ -87,7 +87,7 @@ describe('command and event types', () => {
         expect(command || event).toBe(true);
         expect(command && event).toBe(both.has(action));
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 
@@ -101,7 +101,7 @@ describe('command and event types', () => {
         if (accepts(assertCommandType, type) || accepts(assertEventType, type))
           expect(type).toMatch(/^[a-z0-9-]+\.[a-z0-9-]+\.[a-z0-9-]+$/);
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 });
