@@ -58,16 +58,30 @@ export interface Relayed {
   readonly after: Item;
 }
 
-/** Publishes the events of many changes at once; returns the changes whose event was not taken. */
+/**
+ * Publishes the events of many changes at once; returns the changes whose event was not taken. One item's events are
+ * published in their order: what comes after one that was not taken is not published before it.
+ */
 export function relayer(events: Events) {
   async function relay<T extends Relayed>(changes: readonly T[]): Promise<T[]> {
-    const told = changes.flatMap((change) => {
+    const left: T[] = [];
+    let waiting = changes.flatMap((change) => {
       const event = tellsSomething(change.before, change.after) ? eventOf(change.after) : undefined;
       return event === undefined ? [] : [{ change, event }];
     });
-    if (told.length === 0) return [];
-    const left = new Set(await events.publish(told.map(({ event }) => event)));
-    return told.filter(({ event }) => left.has(event.id)).map(({ change }) => change);
+    while (waiting.length > 0) {
+      // The first of each item; nearly always that is all.
+      const round = new Map<string, (typeof waiting)[number]>();
+      for (const told of waiting) if (!round.has(told.event.causationid)) round.set(told.event.causationid, told);
+      const sent = [...round.values()];
+      const refused = new Set(await events.publish(sent.map(({ event }) => event)));
+      const stuck = new Set(
+        sent.filter(({ event }) => refused.has(event.id)).map(({ event }) => event.causationid),
+      );
+      left.push(...waiting.filter(({ event }) => stuck.has(event.causationid)).map(({ change }) => change));
+      waiting = waiting.filter((told) => !sent.includes(told) && !stuck.has(told.event.causationid));
+    }
+    return left;
   }
   return { relay };
 }

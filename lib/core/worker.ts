@@ -18,6 +18,7 @@ import { INLINE_BYTES, keepPayload } from './payload.ts';
 import type { Clock, Ids, Log, Payloads } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
 import { backoffMs, deferralMs, LEASE_GRACE_MS, maxReceiveCount, visibilitySeconds } from './retry.ts';
+import { seenFilter } from './seen-filter.ts';
 import { all, type Store, to, type Update, type WriteResult, where } from './store.ts';
 
 export interface WorkerPorts {
@@ -60,6 +61,8 @@ const CLAIM_ROUNDS = 3;
 
 export function worker(ports: WorkerPorts) {
   const { store, payloads, clock, ids, handlers, version } = ports;
+  /** Finished tasks that this process has met: a flood of their copies costs reads, not refused writes. */
+  const seen = seenFilter();
 
   const stepOf = async (command: Command): Promise<StepItem | undefined> => {
     const item = await store.get(stepItemKey(command.runid, command.step));
@@ -120,7 +123,7 @@ export function worker(ports: WorkerPorts) {
     let verdict: Verdict = { act: 'claim' };
     let item: StepItem | undefined;
     const late = Date.parse(command.deadline) <= now;
-    if (late || delivery.receiveCount > 1 || request.replay > 0) {
+    if (late || delivery.receiveCount > 1 || request.replay > 0 || seen.mayHave(command.id)) {
       item = await stepOf(command);
       verdict = verdictOn(item, request);
       if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
@@ -162,6 +165,7 @@ export function worker(ports: WorkerPorts) {
       case 'exhaust':
         return twice(exhaustOf(verdict.item, request.command, request.messageId, request.now));
       case 'ack':
+        seen.add(request.command.id);
         log.debug('task was finished before', { status: item?.status });
         return ACK;
       case 'wait':
@@ -221,6 +225,7 @@ export function worker(ports: WorkerPorts) {
     const write = await twice(commitOf(claimed, command, handler.contract, result, clock.now()));
     const item = write.item && asStep(write.item);
     if (write.written || isMyCommit(claimed, item)) {
+      seen.add(command.id);
       delivery.log.info('task done');
       return ACK;
     }
