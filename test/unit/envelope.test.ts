@@ -137,6 +137,11 @@ describe('parseCommand', () => {
     });
   });
 
+  test('an extension cannot make a command look unreadable', () => {
+    const extended = { ...command, problem: 'SECRET', harmless: true };
+    expect(isUnreadable(parseCommand(JSON.stringify(extended)))).toBe(false);
+  });
+
   test('data may be null: only its absence is a fault', () => {
     expect(problem({ ...command, data: null })).toBe('none');
   });
@@ -194,7 +199,7 @@ describe('parseCommand', () => {
       harmless: true,
     });
     for (const other of [{ ...noise, Event: 's3:ObjectCreated:Put' }, { Event: 's3:TestEvent' }, null, 1])
-      expect(parseCommand(JSON.stringify(other))).not.toHaveProperty('harmless');
+      expect(parseCommand(JSON.stringify(other))).toMatchObject({ harmless: false });
   });
 
   const required = Object.keys(command).filter((name) => !['subject', 'dataschema', 'data'].includes(name));

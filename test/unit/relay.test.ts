@@ -112,6 +112,16 @@ describe('relayer', () => {
     expect(topic.taken).toHaveLength(1);
   });
 
+  test("an item's later event is not published before an earlier one that was not taken", async () => {
+    const at = (seq: number) => ({ before: undefined, after: asItem({ ...aDoneStep({ outbox }), seq }) });
+    const [first, second, third] = [at(1), at(2), at(3)];
+    const topic = memoryTopic<Envelope>();
+    topic.refuse(`${RUN_ID}/Reserve/0:2`);
+    const run = { before: undefined, after: other };
+    expect(await relayer(topic).relay([first, second, run, third])).toEqual([second, third]);
+    expect(topic.taken.map(({ id }) => id)).toEqual([`${RUN_ID}/Reserve/0:1`, `${RUN_ID}:1`]);
+  });
+
   test('asks the topic for nothing when there is nothing to tell', async () => {
     const topic = { publish: () => Promise.reject(new Error('asked')) };
     expect(await relayer(topic).relay([{ before: done, after: done }])).toEqual([]);
