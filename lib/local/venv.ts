@@ -42,15 +42,23 @@ export async function ensureVenv(
   const draft = join(folder, `.${purpose}-${randomUUID()}`);
   try {
     await build(draft, requirements, join(folder, `${purpose}.log`));
-    const someoneWasFaster = existsSync(python);
-    if (!someoneWasFaster) {
-      await rm(home, { recursive: true, force: true });
-      await rename(draft, home);
-    }
+    await moveInto(home, draft, () => existsSync(python));
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
   return python;
+}
+
+/** Moves the finished folder into place. Whoever is first wins; a folder that was left half made gives way. */
+async function moveInto(home: string, draft: string, isComplete: () => boolean): Promise<void> {
+  try {
+    await rename(draft, home);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (isComplete()) return;
+    await rm(home, { recursive: true, force: true });
+    await moveInto(home, draft, isComplete);
+  }
 }
 
 async function build(draft: string, requirements: string, logFile: string): Promise<void> {
