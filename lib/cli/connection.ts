@@ -15,6 +15,7 @@ import { operatorSqs, sqsDeadLetters, sqsDepths } from './aws/dead-letters.ts';
 import { lambdaFunctions } from './aws/functions.ts';
 import { signedApi } from './aws/signed-api.ts';
 import { cloudFormationStacks } from './aws/stacks.ts';
+import { CliError } from './errors.ts';
 import type { Api, DeadLetters, Functions, Pipeline, QueueDepths, Stacks, TaskLookup } from './ports.ts';
 import { apiRoot, chooseTarget, nameOf, type Target, type TargetFlags } from './target.ts';
 
@@ -78,12 +79,22 @@ function stacksOf(stage: StageName) {
   };
 }
 
+const noCloud = (cause: unknown): CliError =>
+  new CliError(
+    'credentials_missing',
+    'no local cloud runs here, and no AWS credentials were found',
+    'Start the local cloud: npx edow up. For AWS log in (aws sso login), or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    { cause },
+  );
+
 export async function connect(flags: ConnectionFlags): Promise<Connection> {
   const target = await targetOf(flags);
   const where = nameOf(target);
   const credentials = fromNodeProviderChain({ maxRetries: 0, timeout: 1_000 });
   // Asked for first: what is missing is said at once, and not by whichever call comes first.
-  await credentials();
+  await credentials().catch((cause) => {
+    throw target.kind === 'aws' ? noCloud(cause) : cause;
+  });
   const stacks = cloudFormationStacks(stacksOf(target.stage), where, deployLine(target));
   const sqs = operatorSqs();
   const dynamo = new DynamoDBClient(OPERATOR_CLIENT);

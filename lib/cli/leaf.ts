@@ -29,10 +29,15 @@ export interface SharedFlags {
   readonly stateDir: string;
 }
 
-const examples = new WeakMap<Command, string>();
+interface Described {
+  /** The first example: the right call. */
+  readonly example: string;
+  readonly isRemote: boolean;
+}
 
-/** The first example of a command: its right call. */
-export const exampleOf = (command: Command): string | undefined => examples.get(command);
+const described = new WeakMap<Command, Described>();
+
+export const exampleOf = (command: Command): string | undefined => described.get(command)?.example;
 
 interface Leaf {
   readonly usage: string;
@@ -43,40 +48,43 @@ interface Leaf {
   readonly notes?: readonly string[];
 }
 
-/** A command of its own, without flags that choose a cloud. */
-export function localLeaf(parent: Command, leaf: Leaf): Command {
-  const command = parent.command(leaf.usage).description(leaf.summary).allowExcessArguments(false);
-  const [first] = leaf.examples;
-  if (first) examples.set(command, first[0]);
-  const width = Math.max(...leaf.examples.map(([call]) => call.length));
-  const lines = leaf.examples.map(([call, what]) => `  ${call.padEnd(width)}  ${what}`);
-  const notes = leaf.notes === undefined ? [] : ['', ...leaf.notes];
-  return command
-    .addOption(
-      new Option('--state-dir <folder>', 'folder of the local cloud')
-        .argParser((folder) => resolve(folder))
-        .default(DEFAULT_STATE_DIR, '.edow/cloud'),
-    )
-    .option('--json', 'results as JSON on standard output, progress and errors on standard error')
-    .addHelpText('after', ['', 'Examples:', ...lines, ...notes].join('\n'));
-}
+/** A command on the local cloud only. */
+export const localLeaf = (parent: Command, leaf: Leaf): Command => describe(parent, leaf, false);
 
 /** A command on the cloud that its flags choose. */
-export const leaf = (parent: Command, described: Leaf): Command =>
-  localLeaf(parent, described)
-    .option(
-      '--endpoint <url>',
-      'LocalStack or any other AWS API, with AWS credentials from the environment',
-      url,
-    )
-    .addOption(
-      new Option('--stage <name>', 'whose stacks (default: local on the local cloud, else dev)').choices([
-        'local',
-        'dev',
-        'prod',
-      ]),
-    )
-    .option('--region <name>', 'AWS region (default: AWS_REGION)');
+export const leaf = (parent: Command, leaf: Leaf): Command => describe(parent, leaf, true);
+
+function describe(parent: Command, { usage, summary, examples, notes }: Leaf, isRemote: boolean): Command {
+  const command = parent.command(usage).description(summary).allowExcessArguments(false);
+  described.set(command, { example: examples[0]?.[0] ?? '', isRemote });
+  const width = Math.max(...examples.map(([call]) => call.length));
+  const lines = examples.map(([call, what]) => `  ${call.padEnd(width)}  ${what}`.trimEnd());
+  const more = notes === undefined ? [] : ['', ...notes];
+  return command.addHelpText('after', ['', 'Examples:', ...lines, ...more].join('\n'));
+}
+
+/** The flags that all commands share, after their own. */
+export function addSharedFlags(command: Command): void {
+  const known = described.get(command);
+  if (known === undefined) return;
+  command.option('--json', 'results as JSON on standard output, progress and errors on standard error');
+  if (known.isRemote)
+    command
+      .option('--endpoint <url>', 'LocalStack or another AWS API, with credentials from the environment', url)
+      .addOption(
+        new Option('--stage <name>', 'whose stacks (default: local on the local cloud, else dev)').choices([
+          'local',
+          'dev',
+          'prod',
+        ]),
+      )
+      .option('--region <name>', 'AWS region (default: AWS_REGION)');
+  command.addOption(
+    new Option('--state-dir <folder>', 'folder of the local cloud')
+      .argParser((folder) => resolve(folder))
+      .default(DEFAULT_STATE_DIR, '.edow/cloud'),
+  );
+}
 
 export const screenFor = (session: Session, flags: SharedFlags): Screen =>
   screenOn(session.io, flags.json === true);

@@ -18,7 +18,7 @@ export function logLine(source: string, { time, text }: LogEntry, paint: Paint):
   if (entry === undefined) return `${paint('dim', clock)}       ${source}  ${paint('dim', oneLine(text))}`;
   const level = String(entry['level']);
   const fields = Object.entries(entry)
-    .filter(([name, value]) => !NOT_SHOWN.has(name) && !isInTask(entry, name))
+    .filter(([name]) => !NOT_SHOWN.has(name) && !isInTask(entry, name))
     .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
   const colour = COLOURS[level];
   const shown = level.padEnd(5);

@@ -14,7 +14,7 @@ import { addUp } from './commands/up.ts';
 import { addWatch } from './commands/watch.ts';
 import type { Connect } from './connection.ts';
 import { CliError, EXIT, explain } from './errors.ts';
-import { exampleOf, type Session } from './leaf.ts';
+import { addSharedFlags, exampleOf, type Session } from './leaf.ts';
 import { type Io, type Screen, screenOn } from './screen.ts';
 
 const AFTER = `
@@ -54,6 +54,7 @@ export async function runCommand(argv: readonly string[], io: Io, host: Host): P
     return EXIT.interrupted;
   });
   try {
+    if (argv.length === 0) program.help();
     await program.parseAsync(argv, { from: 'user' });
     return session.exitCode;
   } catch (error) {
@@ -93,8 +94,10 @@ function programOf(session: Session): Command {
     addLogs,
   ])
     add(program, session);
-  for (const command of allOf(program)) refuseWrongUse(command);
-  program.action(() => program.outputHelp());
+  for (const command of allOf(program)) {
+    addSharedFlags(command);
+    refuseWrongUse(command);
+  }
   return program;
 }
 
@@ -105,12 +108,17 @@ const allOf = (parent: Command): Command[] =>
 function refuseWrongUse(command: Command): void {
   command.exitOverride((error) => {
     if (error.exitCode === 0) throw error;
-    const message =
-      error.code === 'commander.help'
-        ? `${nameOf(command)} needs one of: ${command.commands.map((sub) => sub.name()).join(', ')}`
-        : error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
-    throw new CliError('usage', message, rightCall(command), { exitCode: EXIT.usage });
+    throw new CliError('usage', problemOf(error, command), rightCall(command), { exitCode: EXIT.usage });
   });
+}
+
+function problemOf({ code, message }: CommanderError, command: Command): string {
+  if (code === 'commander.help')
+    return `${nameOf(command)} needs one of: ${command.commands.map((sub) => sub.name()).join(', ')}`;
+  return message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/^command-argument value '(.*?)' is invalid for argument '(.*?)'\./, "'$1' is no $2.");
 }
 
 const nameOf = (command: Command): string =>

@@ -98,7 +98,10 @@ async function refusal(response: Response): Promise<CliError> {
     // Not ours: a gateway's page.
   }
   const code = problem.type?.split(':').at(-1) ?? `http_${response.status}`;
-  const fields = (problem.errors ?? []).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  // Where a request is malformed its fields say more; elsewhere they repeat the detail.
+  const isMalformed = response.status === 400 || response.status === 422;
+  const named = (problem.errors ?? []).filter(({ detail }) => isMalformed && detail !== problem.detail);
+  const fields = named.map(({ pointer, detail }) => `${pointer} ${detail}`);
   const what = [problem.detail ?? problem.message ?? response.statusText, ...fields].join('; ');
   const gateway =
     response.status === 403

@@ -21,7 +21,7 @@ import { cropped } from '../screen.ts';
 import { plural, table, timeOf } from '../text.ts';
 
 export function addDlq(program: Command, session: Session): void {
-  const dlq = program.command('dlq').description('dead letters: list them, replay them');
+  const dlq = program.command('dlq').description('dead letters: list them, replay them').helpCommand(false);
   addList(dlq, session);
   addReplay(dlq, session);
 }
