@@ -1,0 +1,20 @@
+import type { Io } from '#cli/screen.ts';
+
+/** Streams that remember; a pipe unless `columns` make it a terminal. */
+export function fakeIo(
+  options: { readonly columns?: number; readonly env?: Io['env']; readonly stdin?: string } = {},
+) {
+  const { columns, env = {}, stdin = '' } = options;
+  const written = { out: '', err: '' };
+  const stream = (name: 'out' | 'err') => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    ...(columns !== undefined && { isTTY: true, columns }),
+  });
+  async function* input() {
+    yield stdin;
+  }
+  const io: Io = { stdin: input(), stdout: stream('out'), stderr: stream('err'), env };
+  return { io, out: () => written.out, err: () => written.err };
+}
