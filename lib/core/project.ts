@@ -3,8 +3,11 @@ import type { Envelope } from './envelope.ts';
 import type { Views } from './ports.ts';
 import { expiryOf, RUN_EVENTS, type RunEventData } from './run-changes.ts';
 
-/** Step Functions ends an execution after a year at the latest. */
-const LONGEST_RUN_MS = 365 * 86_400_000;
+/**
+ * A timeline is written while nobody knows when its run will end: an entry lives 360 days, so that runs of up to 270
+ * days keep all of it until they expire themselves. Of a longer run the oldest entries go first; its items stay.
+ */
+const LONGEST_TIMELINE_MS = 270 * 86_400_000;
 
 const runEvents: ReadonlySet<string> = new Set(Object.values(RUN_EVENTS));
 
@@ -45,8 +48,7 @@ export async function project(views: Views, event: Envelope): Promise<void> {
     eventId: event.id,
     type: event.type,
     source: event.causationid,
-    // Long enough for the longest run: nobody rewrites a timeline when its run ends.
-    expiresAt: expiryOf(Date.parse(event.time) + LONGEST_RUN_MS),
+    expiresAt: expiryOf(Date.parse(event.time) + LONGEST_TIMELINE_MS),
     ...(detail === undefined ? {} : { detail }),
   });
 }

@@ -111,14 +111,21 @@ export function streamHandler(ports: StreamPorts, work: Work) {
   });
 
   return async (event: DynamoDBStreamEvent | SQSEvent, context: StageContext) => {
-    const records = event?.Records ?? [];
+    const records = Array.isArray(event?.Records) ? event.Records : [];
     if (isQueue(records)) return fromQueue({ Records: records }, context);
     return fromStream(records as DynamoDBRecord[], ports, work, context.log);
   };
 }
 
 const isQueue = (records: readonly object[]): records is SQSEvent['Records'] =>
-  records.some((record) => 'receiptHandle' in record);
+  records.some((record) => record instanceof Object && 'receiptHandle' in record);
+
+/** A record as far as it can be used: `keys` and `sequence` say where it belongs when there is no change to handle. */
+interface Seen {
+  readonly change?: Change;
+  readonly keys?: Key;
+  readonly sequence?: string;
+}
 
 async function fromStream(
   records: readonly DynamoDBRecord[],
@@ -126,41 +133,64 @@ async function fromStream(
   work: Work,
   log: Log,
 ): Promise<DynamoDBBatchResponse> {
-  const changes = records.flatMap((record) => changeOf(record, log));
-  if (changes.length === 0) return { batchItemFailures: [] };
-  let left: readonly Change[] = changes.map(({ change }) => change);
+  const seen = records
+    .filter((record) => record?.eventName !== 'REMOVE')
+    .map((record) => seenOf(record, log));
+  const changes = seen.flatMap(({ change }) => (change === undefined ? [] : [change]));
+  let left: readonly Change[] = changes;
   try {
-    left = await work(left, log);
+    if (changes.length > 0) left = await work(changes, log);
   } catch (error) {
     log.error('records failed unexpectedly', errorFields(error));
   }
   const failed: DynamoDBBatchResponse['batchItemFailures'] = [];
-  for (const change of left) {
-    const sequence = changes.find((known) => known.change === change)?.sequence ?? '';
-    if (!(await setAside(ports, change, log))) failed.push({ itemIdentifier: sequence });
+  for (const { change, keys, sequence } of seen) {
+    if (change !== undefined && !left.includes(change)) continue;
+    if (await setAside(ports, change, keys, log)) continue;
+    if (sequence !== undefined) failed.push({ itemIdentifier: sequence });
+    else log.error('record without keys and number: nothing can be done for it');
   }
   return { batchItemFailures: failed };
 }
 
-function changeOf(record: DynamoDBRecord, log: Log): { change: Change; sequence: string }[] {
-  const { NewImage, OldImage, SequenceNumber } = record.dynamodb ?? {};
-  if (NewImage === undefined) {
-    log.warn('record without an image', { event: record.eventName });
-    return [];
-  }
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+function seenOf(record: DynamoDBRecord, log: Log): Seen {
+  const { NewImage, OldImage, Keys, SequenceNumber } = record?.dynamodb ?? {};
+  const [PK, SK] = [textOf(Keys?.['PK']?.S), textOf(Keys?.['SK']?.S)];
+  const sequence = textOf(SequenceNumber);
+  const where: Seen = {
+    ...(sequence !== undefined && { sequence }),
+    ...(PK !== undefined && SK !== undefined && { keys: { PK, SK } }),
+  };
   const image = (attributes: typeof NewImage) => toItem(attributes as Record<string, AttributeValue>);
-  return [
-    {
-      change: { before: OldImage && image(OldImage), after: image(NewImage) },
-      sequence: SequenceNumber ?? '',
-    },
-  ];
+  try {
+    const after = NewImage && image(NewImage);
+    if (isKey(after)) return { ...where, change: { before: OldImage && image(OldImage), after } };
+  } catch (error) {
+    log.error('record with an image that is none of ours', errorFields(error));
+    return where;
+  }
+  log.error('record without an image', { event: textOf(record?.eventName) });
+  return where;
 }
 
-async function setAside({ retries, aside }: StreamPorts, change: Change, log: Log): Promise<boolean> {
+/**
+ * Without a change, a record is set aside by its keys: collect reads the item by them, and relay leaves them to the
+ * dead-letter queue, as nobody knows any more what was to be told.
+ */
+async function setAside(
+  { retries, aside }: StreamPorts,
+  change: Change | undefined,
+  keys: Key | undefined,
+  log: Log,
+): Promise<boolean> {
+  const item = change?.after ?? keys;
+  if (item === undefined) return false;
   try {
-    await retries.send(aside.pack(change));
-    log.warn('record was set aside', { item: `${change.after.PK} ${change.after.SK}` });
+    await retries.send(change ? aside.pack(change) : JSON.stringify(keys));
+    log.warn('record was set aside', { item: `${item.PK} ${item.SK}` });
     return true;
   } catch (error) {
     log.error('record could not be set aside', errorFields(error));

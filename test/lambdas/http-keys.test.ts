@@ -1,6 +1,6 @@
 /**
- * Field cases of the idempotency key at the trigger: H02, H03, H04. H04's starter messages are stream and queue records:
- * streams.test.ts. On the deployed cloud: test/emulator.
+ * Field cases of the idempotency key at the trigger: H02, H03, H04 and the keys of H24. Starters other than HTTP are not
+ * built yet. On the deployed cloud: test/emulator.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { PortUnavailable } from '#core/errors.ts';

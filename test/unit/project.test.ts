@@ -119,7 +119,7 @@ describe('the timeline', () => {
         type: 'edow.task.failed',
         source: task,
         detail: 'inventory.stock.reserve: Timeout (exhausted)',
-        expiresAt: expiryOf(T0 + 365 * 86_400_000),
+        expiresAt: expiryOf(T0 + 270 * 86_400_000),
       },
     ]);
   });
