@@ -38,6 +38,8 @@ export interface Books {
   begins(taskId: string): HandlerRun;
   /** The try was deferred: it does not count. */
   deferred(taskId: string): void;
+  /** A state was told that its task failed in this execution. */
+  failed(taskId: string, execution: number): void;
   /** An effect, which may come after the end of its sender. */
   effect(run: HandlerRun): void;
   told(subscriber: string, event: Envelope): void;
@@ -47,6 +49,12 @@ export interface Books {
 
 /** Who reads the topic of events. */
 export const SUBSCRIBERS = ['project', 'audit'] as const;
+
+/** Two clocks, and some time on the way. */
+const CLOCKS_MS = 15_000;
+/** Between the read that found a task dead and the answer that says so. */
+const STALE_MS = 20_000;
+const pairValue = ({ execution, entry }: StepItem): number => execution * 1000 + entry;
 
 export function booksOf(plan: Plan, now: () => number): Books {
   const broken: string[] = [];
@@ -61,6 +69,8 @@ export function booksOf(plan: Plan, now: () => number): Books {
   const running = new Map<string, number>();
   const accepted = new Map<string, string>();
   const triesInRound = new Map<string, number>();
+  const claims = new Map<string, { count: number; deferring: boolean }>();
+  const lastDead = new Map<string, number>();
   const breaks = (invariant: string): void => {
     broken.push(invariant);
   };
@@ -82,9 +92,41 @@ export function booksOf(plan: Plan, now: () => number): Books {
     expected.set(id, { type: type ?? 'nothing', lost: false, content, told: new Set() });
   }
 
+  /** Claims of a round, deferrals apart: what the limit of tries is held against. */
+  function followClaims(taskId: string, before: StepItem | undefined, after: StepItem): void {
+    const round = claims.get(taskId) ?? { count: 0, deferring: false };
+    claims.set(taskId, round);
+    if (after.status === 'claimed' && before?.fence !== after.fence) {
+      round.count = before?.status === 'dead' ? 1 : round.count + 1;
+      round.deferring = false;
+    } else if (after.status === 'retrying' && before?.status === 'dead') round.count = 0;
+    else if (after.status === 'retrying' && round.deferring) {
+      round.count -= 1;
+      round.deferring = false;
+    }
+    const allowed = stepOf(taskId)?.tries ?? 0;
+    if (
+      after.status === 'dead' &&
+      before?.status !== 'dead' &&
+      after.reason === 'exhausted' &&
+      round.count < allowed
+    )
+      breaks(`6: ${taskId} is exhausted after ${round.count} of ${allowed} tries`);
+  }
+
+  const diesHere = (step: StepItem): boolean =>
+    step.status === 'dead' && step.outcomeExecution === step.execution;
+
   function followStep(before: StepItem | undefined, after: StepItem): void {
     const taskId = taskIdOf(after.runId, after.stepKey);
+    followClaims(taskId, before, after);
+    if (diesHere(after)) lastDead.set(`${taskId}#${after.execution}`, Number.POSITIVE_INFINITY);
+    else if (before && diesHere(before)) lastDead.set(`${taskId}#${before.execution}`, now());
+    if (before && pairValue(after) < pairValue(before))
+      breaks(`10: an older entry of ${taskId} took the step from a newer one`);
     if (before?.status === after.status) return;
+    if (after.status === 'dead' && after.reason === 'expired' && after.deadline > now() + CLOCKS_MS)
+      breaks(`5: ${taskId} expired before its deadline`);
     if (before?.status === 'done') breaks(`2: ${taskId} was done and became ${after.status}`);
     if (before?.status === 'cancelled') breaks(`4: ${taskId} was cancelled and became ${after.status}`);
     if (before?.status === 'dead' && after.status === 'claimed') {
@@ -151,7 +193,15 @@ export function booksOf(plan: Plan, now: () => number): Books {
         breaks(`6: attempt ${before + 1} of ${taskId} in one round, allowed are ${allowed}`);
       return run;
     },
+    failed(taskId, execution) {
+      const seen = lastDead.get(`${taskId}#${execution}`);
+      if (seen === undefined)
+        breaks(`10: ${taskId} was answered as failed for an execution in which it did not die`);
+      else if (seen < now() - STALE_MS) breaks(`10: ${taskId} was answered as failed long after it was dead`);
+    },
     deferred(taskId) {
+      const round = claims.get(taskId);
+      if (round) round.deferring = true;
       triesInRound.set(taskId, (triesInRound.get(taskId) ?? 1) - 1);
     },
     effect(run) {

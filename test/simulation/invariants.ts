@@ -20,7 +20,8 @@ const valueIn = (step: StepItem | undefined): number | undefined =>
 
 /** Each task answers its input's value and one more. */
 function follows(step: StepItem, steps: readonly StepItem[]): boolean {
-  const mapping = JSON.parse(step.input) as { readonly value?: Reference };
+  const mapping = JSON.parse(step.input) as Partial<Reference> & { readonly value?: Reference };
+  if (mapping.path?.[0] === 'zero') return valueIn(step) === 1;
   const from = mapping.value?.$from;
   if (from === undefined || from === 'input') return true;
   const earlier = valueIn(steps.find(({ runId, stepKey }) => runId === step.runId && stepKey === from));
@@ -53,6 +54,13 @@ export function checkAtRest({ plan, books, tables, queues }: AtRest): void {
   for (const step of steps) {
     const taskId = taskIdOf(step.runId, step.stepKey);
     const effects = books.effects.get(taskId) ?? 0;
+    const run = runs.find(({ runId }) => runId === step.runId);
+    if (run?.closedAt !== undefined && !['done', 'surplus', 'cancelled'].includes(step.status))
+      breaks(`4: ${taskId} is ${step.status} though its run has ended`);
+    if (run?.closedAt !== undefined && step.expiresAt !== run.expiresAt)
+      breaks(`10: ${taskId} does not expire with its run`);
+    if (run?.closedAt !== undefined && run.openShard !== undefined)
+      breaks(`1: run ${run.runId} has ended and is still in the index of open runs`);
     if (step.result !== undefined && !follows(step, steps))
       breaks(`10: the result of ${taskId} does not follow from its input`);
     if (step.status === 'done' && effects === 0) breaks(`9: ${taskId} is done without its effect`);

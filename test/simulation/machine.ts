@@ -1,5 +1,6 @@
 /** Step Functions Standard: executions with unique names, states that wait for a token, time-outs, retries, redrives. */
 import { DISPATCH_FAILED, type DispatchRequest, STEP_GRACE_SECONDS } from '#core/dispatch-request.ts';
+import { executionOrder, taskIdOf } from '#core/items.ts';
 import type { AnswerResult, ExecutionState, ExecutionStatus } from '#core/ports.ts';
 import type { Trace } from './actors.ts';
 import type { Clockwork } from './clockwork.ts';
@@ -50,6 +51,8 @@ export interface MachineParts {
   readonly random: Random;
   readonly trace: Trace | undefined;
   readonly callDispatch: CallDispatch;
+  /** A task's failure was accepted, for this order of execution and redrive. */
+  readonly onTaskFailed: (taskId: string, execution: number) => void;
   /** An execution has ended: the event that tells of it. */
   readonly onEnd: (execution: Execution) => void;
 }
@@ -228,8 +231,13 @@ export function machineOf(parts: MachineParts): Machine {
     fail(token, error, cause) {
       const found = waitingFor(token);
       if (!found) return 'refused';
-      if (error !== DISPATCH_FAILED || !retry(found.execution, found.state))
-        fail(found.execution, found.state, error, cause);
+      const { execution, state } = found;
+      if (error.startsWith('Task'))
+        parts.onTaskFailed(
+          taskIdOf(execution.runId, state.step.stepKey),
+          executionOrder(execution.execution, execution.redriveCount),
+        );
+      if (error !== DISPATCH_FAILED || !retry(execution, state)) fail(execution, state, error, cause);
       return 'accepted';
     },
     stop(name) {

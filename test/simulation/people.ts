@@ -90,6 +90,8 @@ export function operatorOf(parts: PeopleParts): Operator {
     parts;
   const say = (text: string): void => trace?.('operator', text);
 
+  const wayBack = (): 'replay' | 'move' => (plan.movesOnly || random.chance(0.5) ? 'move' : 'replay');
+
   function sendBack(queue: Queue, message: Message, how: 'replay' | 'move'): void {
     queue.deadLetters.delete(message.id);
     const command = parseCommand(message.body);
@@ -144,8 +146,7 @@ export function operatorOf(parts: PeopleParts): Operator {
       lookEarly();
       return;
     }
-    for (const { queue, message } of letters())
-      sendBack(queue, message, random.chance(0.5) ? 'replay' : 'move');
+    for (const { queue, message } of letters()) sendBack(queue, message, wayBack());
     for (const queue of retries) for (const message of queue.deadLetters.values()) moveBack(queue, message);
     const failed = machine.executions().filter(({ status }) => status === 'FAILED' || status === 'TIMED_OUT');
     for (const { name } of failed) if (faults.strikes('redrive of an older execution')) machine.redrive(name);
@@ -159,8 +160,7 @@ export function operatorOf(parts: PeopleParts): Operator {
   /** Before the fix: a replay too early, an execution stopped by hand. */
   function lookEarly(): void {
     for (const { queue, message } of letters())
-      if (faults.strikes('replay before the fix'))
-        sendBack(queue, message, random.chance(0.5) ? 'replay' : 'move');
+      if (faults.strikes('replay before the fix')) sendBack(queue, message, wayBack());
     for (const { name, status } of machine.executions())
       if (status === 'RUNNING' && faults.strikes('execution stopped by hand')) machine.stop(name);
   }

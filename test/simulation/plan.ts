@@ -23,7 +23,7 @@ export interface PlannedRun {
   readonly workflow: PlannedWorkflow;
   readonly key: string;
   readonly startAt: number;
-  readonly input: { readonly value: number; readonly filling: string };
+  readonly input: { readonly value: number; readonly filling: string; readonly zero: 0 };
   /** The step of the Choice answers `declined`. */
   readonly declined: boolean;
 }
@@ -41,14 +41,16 @@ export interface Plan {
   /** Epoch milliseconds from which poisoned tasks are fixed, and from which no fault strikes. */
   readonly fixedAt: number;
   readonly calmAt: number;
+  /** The operator knows the console only. */
+  readonly movesOnly: boolean;
   /** Tasks of one batch at the same time. */
   readonly batchConcurrency: number;
   readonly batchSize: number;
 }
 
 export const TYPES = ['alpha.thing.make', 'beta.thing.make', 'gamma.thing.make'] as const;
-/** The type whose input may be null; it exposes nothing. */
-export const TAKES_NULL = 'gamma.thing.make';
+/** The type whose input may be null or a number; it exposes nothing. */
+export const TAKES_ALL = 'gamma.thing.make';
 export const START = Date.UTC(2026, 0, 5, 9);
 const MINUTE = 60_000;
 /** Above what an item holds inline, and above what a command does. */
@@ -60,7 +62,7 @@ export function planOf(seed: number): Plan {
 
   /** From the run's input, from an earlier step, without either, or a member that is not there. */
   const inputOf = (type: string, earlier: string | undefined): Mapping => {
-    if (type === TAKES_NULL && random.chance(0.2)) return fromInput('absent');
+    if (type === TAKES_ALL && random.chance(0.3)) return fromInput(random.pick(['absent', 'zero']));
     const value = earlier === undefined ? fromInput('value') : fromStep(earlier, 'value');
     return { value, filling: earlier !== undefined && random.chance(0.3) ? '' : fromInput('filling') };
   };
@@ -95,6 +97,7 @@ export function planOf(seed: number): Plan {
       startAt: START + random.between(0, 90_000),
       input: {
         value: 100 * (at + 1),
+        zero: 0,
         filling: random.chance(0.1) ? 'x'.repeat(random.pick([LARGE, HUGE])) : '',
       },
       declined: random.chance(0.08),
@@ -110,6 +113,7 @@ export function planOf(seed: number): Plan {
     passed: random.chance(0.05) ? 'y'.repeat(LARGE) : '',
     fixedAt,
     calmAt: fixedAt + random.between(5, 40) * MINUTE,
+    movesOnly: random.chance(0.3),
     batchConcurrency: random.pick([1, 10]),
     batchSize: random.pick([1, 3, 10]),
   };

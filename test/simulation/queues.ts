@@ -16,6 +16,8 @@ export interface Message {
   visibleAt: number;
   /** Receives that a worker never saw. */
   burnt: number;
+  /** The function saw its last receive to the end. */
+  seen: boolean;
 }
 
 export interface Received {
@@ -53,6 +55,8 @@ export interface Queue {
   waiting(): number;
   /** Messages on it, in flight or not. */
   size(): number;
+  /** Messages on it whose body holds this text. */
+  holding(text: string): number;
   /** The mapping hands nothing out for so long. */
   pause(milliseconds: number): void;
 }
@@ -100,6 +104,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
       return undefined;
     }
     message.receives += 1;
+    message.seen = false;
     message.visibleAt = clockwork.now() + options.visibilityMs;
     wakeAt(message.visibleAt);
     if (strikes('receives all burnt')) doomed ??= message.id;
@@ -118,7 +123,8 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
     running -= 1;
     wakeAt(clockwork.now());
     if (unfinished === 'failed') return;
-    for (const { message } of batch) {
+    for (const { message, receiveCount } of batch) {
+      message.seen = message.receives === receiveCount;
       if (unfinished.includes(message.id) || !messages.has(message.id)) continue;
       if (strikes('delete lost')) continue;
       options.onDelete?.(message);
@@ -139,6 +145,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
         sentAt: clockwork.now(),
         receives: 0,
         burnt: 0,
+        seen: false,
         visibleAt: clockwork.now() + hiddenMs,
       };
       messages.set(message.id, message);
@@ -154,6 +161,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
     },
     waiting: () => [...messages.values()].filter(({ visibleAt }) => visibleAt <= clockwork.now()).length,
     size: () => messages.size,
+    holding: (text) => [...messages.values()].filter(({ body }) => body.includes(text)).length,
     pause(milliseconds) {
       pausedUntil = clockwork.now() + milliseconds;
       wakeAt(pausedUntil);

@@ -94,6 +94,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
         clockwork.at(clockwork.now() + random.between(5, 3000), () => tellOnce(false));
       stages.dispatch(request, (how) => tellOnce(typeof how === 'object' && 'value' in how));
     },
+    onTaskFailed: books.failed,
     onEnd: (execution) => tellEnd(execution),
   });
 
@@ -110,7 +111,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
         faulty: true,
         consumer: (batch, done) => stages.work(queue, batch, done),
         onDelete: checkAck,
-        onDeadLetter: (message) => trace?.(queue.name, `${message.id} goes to the dead letters`),
+        onDeadLetter: (message) => checkLetter(queue, message),
       },
     );
     pools.set(type, queue);
@@ -119,6 +120,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   function checkAck(message: Message): void {
     const command = parseCommand(message.body);
     if (isUnreadable(command)) {
+      if (command.harmless) return;
       books.breaks(`5: ${message.id} is no command and was acked`);
       return;
     }
@@ -127,6 +129,16 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
       books.breaks(
         `5: ${message.id} was acked while ${command.id} is ${step?.['status'] ?? 'not on record'}`,
       );
+  }
+
+  /** Our code saw the last receive of this only copy to its end, and yet left the task waiting for another. */
+  function checkLetter(queue: Queue, message: Message): void {
+    trace?.(queue.name, `${message.id} goes to the dead letters`);
+    const command = parseCommand(message.body);
+    if (isUnreadable(command) || !message.seen || queue.holding(`"id":"${command.id}"`) > 0) return;
+    const status = tables.item(stepItemKey(command.runid, command.step))?.['status'];
+    if (status === 'ready' || status === 'retrying')
+      books.breaks(`5: ${message.id} is a dead letter while ${command.id} is ${status}`);
   }
 
   let definition = 'v1';

@@ -10,7 +10,6 @@ import type { Log } from '#core/ports.ts';
 import { relayer } from '#core/relay.ts';
 import { sweeper } from '#core/sweep.ts';
 import { type Accepted, type RunRequest, trigger } from '#core/trigger.ts';
-import { worker } from '#core/worker.ts';
 import { batch } from '#runtime/batch.ts';
 import type { StageContext } from '#runtime/chain.ts';
 import { type EndDetail, endOfExecution } from '#runtime/end-event.ts';
@@ -22,6 +21,7 @@ import type { ActorPorts, PortsFor } from './ports.ts';
 import { type Queue, type Received, unfinishedOf } from './queues.ts';
 import type { Tables } from './tables.ts';
 import type { tasksOf } from './tasks.ts';
+import { type WarmWorker, warmWorkers } from './warm.ts';
 
 export interface StageParts {
   readonly plan: Plan;
@@ -56,7 +56,7 @@ const recordOf = ({ message, receiptHandle, receiveCount }: Received): SQSRecord
 });
 
 export function stagesOf(parts: StageParts) {
-  const { plan, actors, tables, books, portsFor, handlersFor, deployed } = parts;
+  const { plan, actors, tables, books, portsFor, deployed } = parts;
 
   const contextOf = (actor: Actor, log: Log) =>
     ({ log, deadlineAt: actor.deadline + actor.skew }) as StageContext;
@@ -67,19 +67,24 @@ export function stagesOf(parts: StageParts) {
     workflows: deployed(),
   });
 
+  /** Processes by queue. */
+  const warm = new Map<Queue, ReturnType<typeof warmWorkers>>();
+
   function work(
     queue: Queue,
     received: readonly Received[],
     done: (left: readonly string[] | 'failed') => void,
   ) {
+    const processes = warm.get(queue) ?? warmWorkers(parts);
+    warm.set(queue, processes);
+    let mine: WarmWorker;
     actors.spawn(
       'worker',
       FUNCTION_MS,
       (actor) => {
-        const ports = portsAndStore(actor);
-        const { process } = worker({ ...ports, handlers: handlersFor(actor), version: 'v1' });
+        mine = processes.take(actor);
         const one = (record: SQSRecord) =>
-          process({
+          mine.process({
             body: record.body,
             messageId: record.messageId,
             receiveCount: Number(record.attributes.ApproximateReceiveCount),
@@ -89,10 +94,13 @@ export function stagesOf(parts: StageParts) {
             signal: NEVER,
             log: actors.log(actor, (message) => books.reasons.set(record.messageId, message)),
           });
-        const options = { concurrency: plan.batchConcurrency, visibility: ports.visibility(queue) };
+        const options = { concurrency: plan.batchConcurrency, visibility: portsFor(actor).visibility(queue) };
         return batch(one, options)({ Records: received.map(recordOf) }, contextOf(actor, actors.log(actor)));
       },
-      (how) => done(unfinishedOf(how)),
+      (how) => {
+        if (how !== 'killed') processes.giveBack(mine);
+        done(unfinishedOf(how));
+      },
     );
   }
 

@@ -6,7 +6,7 @@ import type { Actor, Actors } from './actors.ts';
 import type { Books, HandlerRun } from './books.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { Faults } from './faults.ts';
-import { type Plan, TAKES_NULL, TYPES } from './plan.ts';
+import { type Plan, TAKES_ALL, TYPES } from './plan.ts';
 import type { Random } from './random.ts';
 
 const input = z.object({ value: z.number(), filling: z.string() });
@@ -15,10 +15,10 @@ const contractOf = (type: string) =>
   defineTask({
     type,
     version: 1,
-    input: type === TAKES_NULL ? z.nullable(input) : input,
+    input: type === TAKES_ALL ? z.union([input, z.number(), z.null()]) : input,
     output: z.object({ value: z.number(), filling: z.string(), status: z.optional(z.string()) }),
     event: type.replace('make', 'made'),
-    expose: type === TAKES_NULL ? [] : ['status'],
+    expose: type === TAKES_ALL ? [] : ['status'],
     retry: { tries: 4, baseSeconds: 2, maxSeconds: 60 },
     timeoutSeconds: 600,
     undo: { none: 'nothing is undone yet' },
@@ -27,8 +27,13 @@ const contractOf = (type: string) =>
 /** Contracts by command type. */
 export const CONTRACTS = new Map(TYPES.map((type) => [type as string, contractOf(type)]));
 
-type Input = { readonly value: number; readonly filling: string } | null;
-const NOTHING = { value: 0, filling: '' };
+interface Given {
+  readonly value: number;
+  readonly filling: string;
+}
+type Input = Given | number | null;
+const givenOf = (input: Input): Given =>
+  typeof input === 'object' ? (input ?? { value: -10, filling: '' }) : { value: input, filling: '' };
 /** More than a state may see. */
 const TOO_MUCH = 'z'.repeat(9 * 1024);
 
@@ -74,17 +79,13 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
         seen.endedAt ??= clockwork.now();
       });
       try {
-        return await act(given ?? NOTHING, context, seen);
+        return await act(givenOf(given), context, seen);
       } finally {
         seen.endedAt = clockwork.now();
       }
     }
 
-    async function act(
-      given: Exclude<Input, null>,
-      context: TaskContext,
-      seen: HandlerRun,
-    ): Promise<unknown> {
+    async function act(given: Given, context: TaskContext, seen: HandlerRun): Promise<unknown> {
       const poison = poisonOf(context.taskId);
       if (faults.strikes('task throttled') || faults.strikes('task throttled without end')) {
         await take('downstream throttles', 100);

@@ -1,0 +1,66 @@
+/** Warm workers: a process serves one invocation after the other and keeps what it holds in memory. */
+import type { TaskHandler } from '#core/contract.ts';
+import type { Store } from '#core/store.ts';
+import { worker } from '#core/worker.ts';
+import type { Actor } from './actors.ts';
+import type { StageParts } from './stages.ts';
+import { CONTRACTS } from './tasks.ts';
+
+export interface WarmWorker {
+  readonly process: ReturnType<typeof worker>['process'];
+  /** Whose invocation it serves now. */
+  serve(actor: Actor): void;
+}
+
+/** A process whose ports are those of the invocation at hand. */
+function warmWorker({ tables, portsFor, handlersFor }: StageParts, first: Actor): WarmWorker {
+  let store = tables.store(first);
+  let ports = portsFor(first);
+  let handlers = handlersFor(first);
+  let actor = first;
+  const current: Store = {
+    get: (key) => store.get(key),
+    update: (update) => store.update(update),
+    put: (put) => store.put(put),
+    partition: (pk) => store.partition(pk),
+    openRuns: (shard, until, limit) => store.openRuns(shard, until, limit),
+  };
+  const { process } = worker({
+    store: current,
+    payloads: {
+      put: (key, text) => ports.payloads.put(key, text),
+      get: (pointer) => ports.payloads.get(pointer),
+    },
+    clock: { now: () => actor.clock.now() },
+    ids: ports.ids,
+    handlers: new Map(
+      [...CONTRACTS].map(([type, contract]) => [
+        type,
+        { contract, run: (input, context) => (handlers.get(type) as TaskHandler).run(input, context) },
+      ]),
+    ),
+    version: 'v1',
+  });
+  return {
+    process,
+    serve(next) {
+      actor = next;
+      store = tables.store(next);
+      ports = portsFor(next);
+      handlers = handlersFor(next);
+    },
+  };
+}
+
+/** Processes of one function. One that is killed is gone; one that is idle serves the next invocation. */
+export function warmWorkers(parts: StageParts) {
+  const idle: WarmWorker[] = [];
+  return {
+    take(actor: Actor): WarmWorker {
+      const warm = idle.pop() ?? warmWorker(parts, actor);
+      warm.serve(actor);
+      return warm;
+    },
+    giveBack: (warm: WarmWorker): void => void idle.push(warm),
+  };
+}
