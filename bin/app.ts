@@ -3,22 +3,23 @@ import { resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { codeVersion } from '#stacks/code-version.ts';
 import { buildEdow } from '#stacks/edow.ts';
-import { stageFrom } from '#stacks/stages.ts';
+import { type StageSettings, stageFrom } from '#stacks/stages.ts';
 
 const app = new App();
-const context = (name: string): unknown => app.node.tryGetContext(name);
-try {
-  buildEdow(
-    app,
-    stageFrom({
+buildEdow(app, chosenStage());
+
+function chosenStage(): StageSettings {
+  const context = (name: string): unknown => app.node.tryGetContext(name);
+  try {
+    return stageFrom({
       stage: context('stage'),
       downstreamUrl: context('downstreamUrl'),
       tenants: context('tenants'),
       version: codeVersion(resolve(import.meta.dirname, '..')),
-    }),
-  );
-} catch (error) {
-  // One line that says what to do; the stack trace of a wrong flag helps nobody.
-  console.error(`edow: ${(error as Error).message}`);
-  process.exitCode = 1;
+    });
+  } catch (error) {
+    // One line that says what to pass: a stack trace helps nobody with a wrong flag.
+    console.error(`edow: ${(error as Error).message}`);
+    process.exit(1);
+  }
 }

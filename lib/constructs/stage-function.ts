@@ -28,7 +28,7 @@ export interface StageFunctionProps {
   /** Further variables. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Default: outside any VPC. */
-  readonly vpc?: ec2.IVpc;
+  readonly vpc?: ec2.IVpc | ec2.Vpc;
   /** Default: private subnets with egress. Read with `vpc` only. */
   readonly vpcSubnets?: ec2.SubnetSelection;
 }
@@ -80,7 +80,7 @@ export class StageFunction extends Construct {
         [ENV.logLevel]: stage.logLevel,
         NODE_OPTIONS: '--enable-source-maps',
       },
-      ...(props.vpc && { vpc: props.vpc }),
+      ...(props.vpc && { vpc: props.vpc as ec2.IVpc }),
       ...(props.vpcSubnets && { vpcSubnets: props.vpcSubnets }),
     });
     for (const use of props.uses ?? []) use(this.fn);

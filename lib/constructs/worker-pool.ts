@@ -20,7 +20,10 @@ import type { Stage } from './stage.ts';
 import { StageFunction } from './stage-function.ts';
 import type { CommandTopic } from './topics.ts';
 
-/** What a team decides about a pool. Only `tasks` is required. */
+/**
+ * What a team decides about a pool. Only `tasks` is required.
+ * (`I.. | ..` where TypeScript, set to exact optional properties, takes the CDK's own class for another shape.)
+ */
 export interface PoolOptions {
   /** Contracts of the tasks that the pool's function handles. */
   readonly tasks: readonly TaskContract[];
@@ -45,9 +48,9 @@ export interface PoolOptions {
   /** Further variables of the function. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Variable name -> secret: the variable gets the secret's ARN and the function may read it. */
-  readonly secrets?: Readonly<Record<string, secretsmanager.ISecret>>;
+  readonly secrets?: Readonly<Record<string, secretsmanager.ISecret | secretsmanager.Secret>>;
   /** Default: outside any VPC. */
-  readonly vpc?: ec2.IVpc;
+  readonly vpc?: ec2.IVpc | ec2.Vpc;
   /** Default: private subnets with egress. */
   readonly vpcSubnets?: ec2.SubnetSelection;
   /** What handlers need beyond our own tables. Default: nothing. */
@@ -139,7 +142,7 @@ export class WorkerPool extends Construct {
 }
 
 const readsSecret =
-  (variable: string, secret: secretsmanager.ISecret): Access =>
+  (variable: string, secret: secretsmanager.ISecret | secretsmanager.Secret): Access =>
   (fn) => {
     secret.grantRead(fn);
     fn.addEnvironment(variable, secret.secretArn);

@@ -11,10 +11,9 @@ import { ensureVenv } from '../../lib/local/venv.ts';
 import { buildStage } from './edow-app.ts';
 
 const run = promisify(execFile);
+const require = createRequire(import.meta.url);
 /** It comes without types. */
-const validate: (definition: unknown) => { isValid: boolean; errors: unknown[] } = createRequire(
-  import.meta.url,
-)('asl-validator');
+const validate: (definition: unknown) => { isValid: boolean; errors: unknown[] } = require('asl-validator');
 const built = STAGE_NAMES.map((stage) => buildStage(stage));
 
 describe('asl-validator', () => {
