@@ -154,6 +154,7 @@ describe('a held run goes on when what it waited for is done', () => {
   test.each<[string, StepItem, boolean]>([
     ['a death before, even though the answer was taken', healed, true],
     ['a result after its deadline', aDoneStep({ doneAt: T0 + 11 * MINUTE }), true],
+    ['a result at its very deadline is in time', aDoneStep({ doneAt: T0 + 10 * MINUTE }), false],
     ['an answer that was refused', aDoneStep({ token: 'token-old' }), true],
     ['no death, in time, answered: it is not what the run waits for', aDoneStep(), false],
     ['nothing says when: not late', (({ doneAt: _, ...step }) => step)(aDoneStep()), false],

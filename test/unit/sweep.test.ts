@@ -157,14 +157,45 @@ describe('a sweep', () => {
     expect(answers.accepted).toEqual([]);
   });
 
+  /** So many more runs that are due, in the given shards. */
+  const many = async (memory: Parameters<typeof seed>[0], count: number, shards: readonly number[]) => {
+    for (let n = 0; n < count; n += 1) {
+      const runId = RUN_ID.slice(0, -3) + String(100 + n);
+      const openShard = `OPEN#${shards[n % shards.length]}`;
+      await seed(memory, aRun({ ...runKey(runId), runId, openShard, checkAt: DUE - n }));
+    }
+  };
+
   test('stops at 200 runs, and says that some are left', async () => {
     const { memory, sweep } = await scene({});
-    for (let n = 0; n < 201; n += 1) {
-      const runId = RUN_ID.slice(0, -3) + String(100 + n);
-      await seed(memory, aRun({ ...runKey(runId), runId, openShard: `OPEN#${n % 2}`, checkAt: DUE - n }));
-    }
+    await many(memory, 201, [0, 1]);
     expect(await sweep()).toEqual({ checked: 200, failed: 0, held: 0, left: true });
     expect(await sweep()).toEqual({ checked: 2, failed: 0, held: 0, left: false });
+  });
+
+  test('of 200 runs leaves none', async () => {
+    const { memory, sweep } = await scene({});
+    await many(memory, 199, [7]);
+    expect(await sweep()).toEqual({ checked: 200, failed: 0, held: 0, left: false });
+  });
+
+  test('begins at another shard each minute: a shard full of runs that cannot be checked keeps no other waiting', async () => {
+    const memory = memoryStore();
+    await seed(memory, aRun());
+    await many(memory, 201, [3]);
+    const store = unreliableStore(memory, {
+      before: ({ name, key }) =>
+        name === 'partition' && key !== `RUN#${RUN_ID}`
+          ? Promise.reject(new PortUnavailable('slow'))
+          : undefined,
+    });
+    const { sweep, clock } = await scene({ ports: { store } });
+    let checked = 0;
+    for (let minute = 0; minute < 16 && checked === 0; minute += 1) {
+      ({ checked } = await sweep());
+      clock.pass(MINUTE);
+    }
+    expect(checked).toBe(1);
   });
 
   test('goes on after a run that could not be checked, which stays due', async () => {
