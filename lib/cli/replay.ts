@@ -70,12 +70,12 @@ export async function replay(
       for (;;) {
         const batch = await ports.letters.receive(source.dlqUrl, hidden);
         const fresh = batch.filter(({ messageId }) => !seen.has(messageId));
-        // Nothing, or only what became visible again: the queue was gone through.
+        held.push(...batch);
         if (fresh.length === 0) {
-          held.push(...batch);
+          // Only what became visible again: whether others are left cannot be seen.
+          if (batch.length > 0) complete = false;
           break;
         }
-        held.push(...batch);
         for (const letter of fresh) {
           seen.add(letter.messageId);
           const subject = subjectOf(letter.body);

@@ -59,7 +59,9 @@ export async function follow(
 /** What can be said of a run, a line for each thing that happened; the same text for the same thing. */
 export function news(run: RunView): string[] {
   const at = (time: string | undefined): string =>
-    time === undefined ? '' : `+${duration(Date.parse(time) - Date.parse(run.startedAt))}`.padStart(9);
+    time === undefined
+      ? ' '.repeat(9)
+      : `+${duration(Date.parse(time) - Date.parse(run.startedAt))}`.padStart(9);
   return run.steps.flatMap((step) => [
     `${at(step.enteredAt)}  ${step.step} entered`,
     ...step.attempts.map(({ number, outcome, startedAt, endedAt, error, message }) =>

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { replay } from '#cli/replay.ts';
+import { commandBody, fakeQueues, letter, source } from './fake-letters.ts';
+
+const A = '01M8MJH2GRNCRTQZXW4FXC62VA';
+const B = '01M8MJH2GRNCRTQZXW4FXC62VB';
+const shipping = source('shipping');
+const plan = { sources: [shipping], rate: 10, dryRun: false };
+
+const many = (count: number, run = A) =>
+  Array.from({ length: count }, (_, index) => letter(commandBody(run, `Step${index}`)));
+
+describe('what is sent', () => {
+  test('the letter as it is, to the queue that it came from, under the next number', async () => {
+    const one = letter(commandBody(A, 'ShipOrder'));
+    const again = letter(commandBody(B, 'ShipOrder'), {
+      attributes: {
+        type: { dataType: 'String', text: 'x' },
+        blob: { dataType: 'Binary', bytes: new Uint8Array([1, 2]) },
+        replay: { dataType: 'Number', text: '3' },
+      },
+    });
+    const queues = fakeQueues({ shipping: [one, again] });
+    const report = await replay(queues.ports, plan);
+    expect(queues.sent).toEqual([
+      { queueUrl: 'q/shipping', letter: one, replay: 1 },
+      { queueUrl: 'q/shipping', letter: again, replay: 4 },
+    ]);
+    expect(queues.left('shipping')).toEqual([]);
+    expect(report).toMatchObject({ left: 0, unreadable: 0, complete: true });
+    expect(report.sent.map(({ task, replay: number }) => [task, number])).toEqual([
+      [`${A}/ShipOrder/0`, 1],
+      [`${B}/ShipOrder/0`, 4],
+    ]);
+  });
+
+  test('a task that an earlier replay revived gets a higher number than that one; a task alive does not', async () => {
+    const queues = fakeQueues(
+      { shipping: [letter(commandBody(A, 'Dead')), letter(commandBody(A, 'Claimed'))] },
+      {
+        tasks: {
+          [`${A}/Dead`]: { status: 'dead', replay: 2 },
+          [`${A}/Claimed`]: { status: 'claimed', replay: 2 },
+        },
+      },
+    );
+    await replay(queues.ports, plan);
+    expect(queues.sent.map(({ replay: number }) => number)).toEqual([3, 1]);
+  });
+
+  test('filters by run and task; what does not match is left visible', async () => {
+    const [mine, other] = [letter(commandBody(A, 'ShipOrder')), letter(commandBody(B, 'ShipOrder'))];
+    const queues = fakeQueues({ shipping: [other, mine] });
+    const report = await replay(queues.ports, { ...plan, run: A });
+    expect(queues.sent.map(({ letter: { messageId } }) => messageId)).toEqual([mine.messageId]);
+    expect(report.left).toBe(1);
+    expect(queues.left('shipping')).toEqual([other.messageId]);
+    expect(queues.hidden.has(other.messageId)).toBe(false);
+    expect((await replay(queues.ports, { ...plan, task: `${A}/ShipOrder/0` })).sent).toEqual([]);
+    expect((await replay(queues.ports, { ...plan, task: `${B}/ShipOrder/0` })).sent).toHaveLength(1);
+  });
+
+  test('no more than the limit, over all queues', async () => {
+    const queues = fakeQueues({ shipping: many(3), payment: many(3) });
+    const sources = [shipping, source('payment')];
+    const report = await replay(queues.ports, { ...plan, sources, limit: 4 });
+    expect(report.sent.map(({ source: name }) => name)).toEqual([
+      'shipping',
+      'shipping',
+      'shipping',
+      'payment',
+    ]);
+    expect(queues.left('payment')).toHaveLength(2);
+    expect(queues.hidden.size - report.sent.length).toBe(0);
+  });
+
+  test('a body that nothing of ours wrote stays, and is told', async () => {
+    const queues = fakeQueues({ shipping: [letter('{not json'), letter('[]'), letter('null')] });
+    expect(await replay(queues.ports, plan)).toMatchObject({ sent: [], unreadable: 3 });
+    expect(queues.left('shipping')).toHaveLength(3);
+  });
+
+  test('events and keys of items go back to their queues too', async () => {
+    const event = letter(JSON.stringify({ id: `${A}:2`, type: 'edow.run.held', subject: A }));
+    const key = letter(JSON.stringify({ PK: `RUN#${A}`, SK: 'STEP#ShipOrder' }));
+    const queues = fakeQueues({ project: [event], 'collect-retry': [key] });
+    const report = await replay(queues.ports, {
+      ...plan,
+      sources: [source('project'), source('collect-retry')],
+      run: A,
+    });
+    expect(report.sent.map(({ source: name, task }) => [name, task])).toEqual([
+      ['project', undefined],
+      ['collect-retry', `${A}/ShipOrder/0`],
+    ]);
+  });
+
+  test('a dry run sends nothing, deletes nothing, and hides nothing for long', async () => {
+    const queues = fakeQueues({ shipping: many(25) });
+    const report = await replay(queues.ports, { ...plan, dryRun: true });
+    expect(report.sent).toHaveLength(25);
+    expect(queues.log).toEqual([]);
+    expect(queues.left('shipping')).toHaveLength(25);
+    expect(queues.hidden.size).toBe(0);
+  });
+});
+
+describe('pace', () => {
+  test('evenly spread, no faster than the rate; the first at once', async () => {
+    const queues = fakeQueues({ shipping: many(25) });
+    await replay(queues.ports, { ...plan, rate: 4 });
+    expect(queues.sentAt).toEqual(Array.from({ length: 25 }, (_, index) => index * 250));
+  });
+
+  test('slower than one a second', async () => {
+    const queues = fakeQueues({ shipping: many(3) });
+    await replay(queues.ports, { ...plan, rate: 0.1 });
+    expect(queues.sentAt).toEqual([0, 10_000, 20_000]);
+  });
+});
+
+describe('cut short at any point', () => {
+  test('sends first, deletes second', async () => {
+    const queues = fakeQueues({ shipping: many(2) });
+    await replay(queues.ports, plan);
+    const [first, second] = queues.sent.map(({ letter: { messageId } }) => messageId);
+    expect(queues.log).toEqual([`send ${first}`, `remove ${first}`, `send ${second}`, `remove ${second}`]);
+  });
+
+  test.each(Array.from({ length: 6 }, (_, index) => index + 1))(
+    'crash at call %i, then once more: every letter was sent, copies under one number',
+    async (crashAt) => {
+      const letters = many(3);
+      const queues = fakeQueues({ shipping: letters }, { crashAt });
+      await expect(replay(queues.ports, plan)).rejects.toThrow('crash');
+      queues.reappear();
+      await replay(queues.ports, plan);
+      expect(queues.left('shipping')).toEqual([]);
+      const copies = Map.groupBy(queues.sent, ({ letter: { messageId } }) => messageId);
+      expect([...copies.keys()].sort()).toEqual(letters.map(({ messageId }) => messageId).sort());
+      for (const sent of copies.values())
+        expect(new Set(sent.map(({ replay: number }) => number))).toEqual(new Set([1]));
+      // Only a crash between the two calls of one letter doubles it.
+      const doubled = [...copies.values()].filter((sent) => sent.length > 1).length;
+      expect(doubled).toBe(crashAt % 2 === 0 ? 1 : 0);
+    },
+  );
+
+  test('a letter that comes back while it is looked at is not sent twice in one go', async () => {
+    const queues = fakeQueues({ shipping: many(12) });
+    const { receive } = queues.ports.letters;
+    const ports = {
+      ...queues.ports,
+      letters: {
+        ...queues.ports.letters,
+        receive: async (url: string, seconds: number) => {
+          const batch = await receive(url, seconds);
+          queues.reappear(); // every visibility ends at once
+          return batch;
+        },
+      },
+    };
+    const report = await replay(ports, { ...plan, dryRun: true });
+    expect(new Set(report.sent.map(({ messageId }) => messageId)).size).toBe(report.sent.length);
+    expect(report.complete).toBe(false);
+  });
+});
