@@ -74,6 +74,7 @@ export function reviveOf(request: ClaimRequest, dead: StepItem): Update {
     changes: {
       ...taken(request),
       tries: to(1),
+      deferred: gone,
       replay: to(Math.max(request.replay, dead.replay ?? 0)),
       reason: gone,
       failure: gone,

@@ -1,4 +1,5 @@
 /** Publishes a step's command, or answers its token from memory (design 3.3). May run several times for one entry. */
+import { retireStep } from './close.ts';
 import { DISPATCH_FAILED, type DispatchRequest } from './dispatch-request.ts';
 import { type Command, commandOf } from './envelope.ts';
 import {
@@ -80,6 +81,7 @@ export const resetDeadOf = (step: StepItem): Update => ({
   changes: {
     status: to('retrying'),
     tries: to(0),
+    deferred: gone,
     notBefore: gone,
     outcomeExecution: to(step.execution),
     reason: gone,
@@ -118,6 +120,8 @@ export function dispatcher(ports: DispatchPorts) {
     const run = await goingRun(found.run, step, request);
     if (typeof run === 'string') {
       log.warn('step of a run that does not go on', { step: request.step, reason: run });
+      // Redriven from AWS's console after its run had ended: nobody else would retire this step.
+      if (found.run?.closedAt !== undefined) await retireStep(store, step, found.run.closedAt);
       await answers.fail(request.token, RUN_CLOSED, run);
       return;
     }

@@ -71,6 +71,8 @@ export interface StepItem extends Key {
   readonly fence: number;
   /** Tries in this round; a revival or a reset starts a new round. */
   readonly tries: number;
+  /** Deferrals in this round: tries that a downstream put off. */
+  readonly deferred?: number;
   readonly started: number;
   readonly clean: number;
   readonly seq: number;

@@ -113,7 +113,7 @@ export function retryOf(
       attempts: to(withAttempt(claimed, tried, worker, now).map((attempt) => ({ ...attempt }))),
       owner: gone,
       leaseUntil: gone,
-      ...(next.counted ? {} : { tries: plus(-1) }),
+      ...(next.counted ? {} : { tries: plus(-1), deferred: plus(1) }),
       ...(tried.noEffect ? { clean: plus(1) } : {}),
     },
   };

@@ -30,11 +30,17 @@ export function backoffMs(policy: RetryPolicy, tries: number, random: number): n
 }
 
 /**
- * How long a deferred task waits: what the downstream asked for, and at least so long that the receives left reach
- * the deadline. Milliseconds.
+ * Deferrals in a round. A downstream that asks everybody to come back later hears from one task 12 times at most: the
+ * first call and one after each wait, spread until the deadline. The receives alone would allow 25.
  */
-export function deferralMs(retryAfterSeconds: number, untilDeadlineMs: number, receivesLeft: number): number {
+export const MAX_DEFERRALS = 11;
+
+/**
+ * How long a deferred task waits: what the downstream asked for, and at least so long that the waits left reach the
+ * deadline. Milliseconds.
+ */
+export function deferralMs(retryAfterSeconds: number, untilDeadlineMs: number, waitsLeft: number): number {
   const asked = Number.isFinite(retryAfterSeconds) ? Math.max(0, retryAfterSeconds) * 1000 : 0;
-  const paced = Math.max(0, untilDeadlineMs) / Math.max(1, receivesLeft);
+  const paced = Math.max(0, untilDeadlineMs) / Math.max(1, waitsLeft);
   return Math.max(1000, Math.ceil(Math.max(asked, paced)));
 }

@@ -17,7 +17,14 @@ import { commitOf, exhaustOf, expireOf, giveUpOf, isMyCommit, type Result, retry
 import { INLINE_BYTES, keepPayload } from './payload.ts';
 import type { Clock, Ids, Log, Payloads } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
-import { backoffMs, deferralMs, LEASE_GRACE_MS, maxReceiveCount, visibilitySeconds } from './retry.ts';
+import {
+  backoffMs,
+  deferralMs,
+  LEASE_GRACE_MS,
+  MAX_DEFERRALS,
+  maxReceiveCount,
+  visibilitySeconds,
+} from './retry.ts';
 import { seenFilter } from './seen-filter.ts';
 import { all, type Store, to, type Update, type WriteResult, where } from './store.ts';
 
@@ -309,11 +316,14 @@ export function worker(ports: WorkerPorts) {
     };
     if (failure.class === 'permanent') return giveUp('permanent');
     const deferred = failure.class === 'throttled';
-    const receivesLeft = maxReceiveCount(command.trylimit) - delivery.receiveCount;
-    if (deferred && receivesLeft <= 0) return giveUp('starved');
+    const waitsLeft = Math.min(
+      maxReceiveCount(command.trylimit) - delivery.receiveCount,
+      MAX_DEFERRALS - (claimed.deferred ?? 0),
+    );
+    if (deferred && waitsLeft <= 0) return giveUp('starved');
     if (!deferred && claimed.tries >= command.trylimit) return giveUp('exhausted');
     const wait = deferred
-      ? deferralMs(tried.retryAfterSeconds, claimed.deadline - now, receivesLeft)
+      ? deferralMs(tried.retryAfterSeconds, claimed.deadline - now, waitsLeft)
       : backoffMs(handler.contract.retry, claimed.tries, ids.random());
     const seconds = visibilitySeconds(wait);
     const next = { notBefore: now + seconds * 1000, counted: !deferred };

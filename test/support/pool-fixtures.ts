@@ -121,7 +121,7 @@ export function poolPorts() {
     payloads: memoryPayloads(),
     visibility: recordedVisibility(),
     clock: systemClock,
-    ids: seededIds(systemClock),
+    ids: seededIds(systemClock, String(messages)),
     version: 'test-version',
   };
 }

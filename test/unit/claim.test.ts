@@ -207,7 +207,7 @@ describe('verdictOn', () => {
 });
 
 describe('reviveOf', () => {
-  const dead = aDeadStep({ execution: SECOND_EXECUTION });
+  const dead = aDeadStep({ execution: SECOND_EXECUTION, deferred: 4 });
 
   test('begins a new round of tries and keeps what counts over all rounds', () => {
     const request = aClaim({ owner: 'me', replay: 2 });
@@ -225,6 +225,7 @@ describe('reviveOf', () => {
     });
     expect(revived).not.toHaveProperty('reason');
     expect(revived).not.toHaveProperty('failure');
+    expect(revived).not.toHaveProperty('deferred');
   });
 
   test('never lowers the number of the last replay', () => {

@@ -147,7 +147,7 @@ describe('retryOf', () => {
 
   test('a deferral is no try', () => {
     const update = retryOf(claimed, tried, { notBefore: now, counted: false }, 'v1', now);
-    expect(written(update, claimed)).toMatchObject({ tries: 0, started: 1 });
+    expect(written(update, claimed)).toMatchObject({ tries: 0, started: 1, deferred: 1 });
   });
 
   test('a try without effect counts as clean', () => {

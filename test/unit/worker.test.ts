@@ -308,10 +308,25 @@ describe('a deferral', () => {
     expect(await bench.now()).toMatchObject({ status: 'retrying', tries: 0, started: 1, clean: 1 });
   });
 
-  test('is paced, so that the receives left reach the deadline', async () => {
-    // 599 s are left, and 17 of 18 receives: 3 tries + 15.
+  test('is paced, so that the waits left reach the deadline', async () => {
+    // 599 s are left, and 11 waits.
     const bench = await workBench({ step: aStep(), handler: busy(1) });
-    expect(await bench.deliver()).toEqual(again(Math.ceil(599 / 17)));
+    expect(await bench.deliver()).toEqual(again(Math.ceil(599 / 11)));
+  });
+
+  test('is paced by the receives left where these are fewer', async () => {
+    // 4 of 18 receives are left: 3 tries + 15.
+    const bench = await workBench({ step: aStep(), handler: busy(1) });
+    expect(await bench.deliver({ receiveCount: 14 })).toEqual(again(Math.ceil(599 / 4)));
+  });
+
+  test('after eleven in a round starves the task: a downstream is asked twelve times', async () => {
+    const bench = await workBench({ step: aStep({ deferred: 10 }), handler: busy(1) });
+    expect(await bench.deliver()).toEqual(again(599));
+    expect(await bench.now()).toMatchObject({ status: 'retrying', deferred: 11 });
+    const last = await workBench({ step: aStep({ deferred: 11 }), handler: busy(1) });
+    expect(await last.deliver()).toEqual(BURN);
+    expect(await last.now()).toMatchObject({ status: 'dead', reason: 'starved' });
   });
 
   test('on the last receive starves the task, with that on record', async () => {

@@ -1,0 +1,332 @@
+/**
+ * Field cases of waits and tries, run to the end on a queue in virtual time: H14 against a downstream over HTTP (its
+ * template part, no retry on invoke steps, is in test/infra/workflow.test.ts), H24's locks, H25, H27 (b). H27 (a) is
+ * open until there is compensation; delays asked by callers and ordered pools (H25) are not built.
+ */
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { httpDownstream } from '#adapters/downstream-http.ts';
+import { handle } from '#core/contract.ts';
+import { PermanentError, RetryAfterError } from '#core/errors.ts';
+import { stepItemKey } from '#core/items.ts';
+import { LEASE_GRACE_MS, maxReceiveCount } from '#core/retry.ts';
+import type { Store } from '#core/store.ts';
+import { REPLAY_ATTRIBUTE } from '#runtime/worker-pool.ts';
+import { aStep, reserve, seed } from '#test/examples.ts';
+import {
+  bodyOf,
+  countingPool,
+  enteredTask,
+  lambdaContext,
+  pass,
+  poolOnQueue,
+  printed,
+  reported,
+  runIdOf,
+  sqsRecord,
+  virtualTime,
+} from '#test/pool-fixtures.ts';
+
+beforeEach(virtualTime);
+
+const stepOf = (store: Store) => store.get(stepItemKey(runIdOf(1), 'Reserve'));
+
+/** The five tries that a contract gives by default. */
+const TRIES = 5;
+const patient = { ...reserve, retry: { ...reserve.retry, tries: TRIES } };
+
+interface Asked {
+  readonly at: number;
+  readonly key: IncomingHttpHeaders[string];
+}
+
+/** A downstream that always gives one answer, and counts outside of our books. Times are those of the virtual clock. */
+async function stubborn(status: number, headers: Record<string, string> = {}) {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    asked.push({ at: Date.now(), key: request.headers['idempotency-key'] });
+    request.resume();
+    response.writeHead(status, headers).end('{}');
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const downstream = httpDownstream(`http://127.0.0.1:${port}`);
+  const task = handle(patient, async ({ orderId }, { idempotencyKey, signal }) => {
+    const answer = await downstream.call({
+      operation: 'reservations',
+      idempotencyKey,
+      body: { orderId },
+      signal,
+    });
+    return { reservationId: String(answer['id']) };
+  });
+  return { asked, task };
+}
+
+/** Runs one task to its end in the dead-letter queue. Gaps between calls in seconds. */
+async function runToTheEnd(status: number, headers?: Record<string, string>) {
+  printed();
+  const { asked, task } = await stubborn(status, headers);
+  const pool = poolOnQueue([task], maxReceiveCount(TRIES));
+  pool.queue.send(bodyOf(await enteredTask(pool, 1, { trylimit: TRIES })));
+  await pool.queue.drain(pool.handler);
+  expect(pool.queue.dead).toHaveLength(1);
+  const gaps = asked.slice(1).map(({ at }, n) => (at - (asked[n]?.at ?? 0)) / 1000);
+  return { asked, gaps, step: await stepOf(pool.store), hidden: pool.queue.hidden };
+}
+
+describe('H14 retry layers multiply each other', () => {
+  test('H14 (a) 429 with Retry-After 7: at most 12 calls, never sooner than asked, and dead with a reason', async () => {
+    const { asked, gaps, step } = await runToTheEnd(429, { 'retry-after': '7' });
+    expect(asked.length).toBeGreaterThan(TRIES);
+    expect(asked.length).toBeLessThanOrEqual(12);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(7);
+    expect(step).toMatchObject({ status: 'dead', reason: 'expired' });
+    expect(new Set(asked.map(({ key }) => key))).toEqual(new Set([`${runIdOf(1)}/Reserve/0`]));
+  });
+
+  test('H14 503 with Retry-After is a request to wait as well', async () => {
+    const { asked, gaps } = await runToTheEnd(503, { 'retry-after': '7' });
+    expect(asked.length).toBeLessThanOrEqual(12);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(7);
+  });
+
+  test.each([500, 502, 503, 504, 408])(
+    'H14 (b) %i: as many calls as the contract has tries; the gaps grow and vary',
+    async (status) => {
+      const runs = [];
+      for (let n = 0; n < 6; n += 1) runs.push(await runToTheEnd(status));
+      for (const { asked, step, gaps } of runs) {
+        expect(asked).toHaveLength(TRIES);
+        expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1);
+        expect(step).toMatchObject({ status: 'dead', reason: 'exhausted', tries: TRIES });
+      }
+      // Full jitter: below a ceiling that doubles, and not the same twice.
+      runs[0]?.gaps.forEach((gap, n) => {
+        expect(gap).toBeLessThanOrEqual(Math.max(1, 2 ** (n + 1)) + 1);
+      });
+      expect(new Set(runs.flatMap(({ gaps }) => gaps)).size).toBeGreaterThan(3);
+    },
+  );
+
+  test.each([400, 401, 403, 404, 409, 410, 422])(
+    'H14 (c) %i is final: exactly one call, however often the message is received',
+    async (status) => {
+      const { asked, step, hidden } = await runToTheEnd(status);
+      expect(asked).toHaveLength(1);
+      expect(step).toMatchObject({ status: 'dead', reason: 'permanent' });
+      // On its way to the dead-letter queue at once.
+      expect(new Set(hidden)).toEqual(new Set([0]));
+    },
+  );
+
+  test('H14 the calls of a mixed fate stay within tries and waits together', async () => {
+    printed();
+    let calls = 0;
+    const mixed = handle(patient, async () => {
+      calls += 1;
+      throw calls % 2 === 0 ? new RetryAfterError('busy', 1) : new Error('down');
+    });
+    const pool = poolOnQueue([mixed], maxReceiveCount(TRIES));
+    pool.queue.send(bodyOf(await enteredTask(pool, 1, { trylimit: TRIES })));
+    await pool.queue.drain(pool.handler);
+    expect(calls).toBeLessThanOrEqual(12);
+  });
+});
+
+describe('H25 negative, fractional or huge delays', () => {
+  const headers: [string, string | undefined, number][] = [
+    ['negative', '-5', 5],
+    ['none', '0', 1],
+    ['a fraction', '1.5', 5],
+    ['a day and more', '999999', 43_200],
+    ['a number of 30 digits', '9'.repeat(30), 5],
+    ['a date that is past', 'Sun, 01 Nov 2026 11:00:00 GMT', 5],
+    ['a date ahead', 'Sun, 01 Nov 2026 12:05:00 GMT', 300],
+    ['a date far ahead', 'Sun, 01 Nov 2126 12:05:00 GMT', 43_200],
+    ['a word', 'soon', 5],
+    ['empty', '', 5],
+    ['missing', undefined, 5],
+    ['infinite', 'Infinity', 5],
+    ['hexadecimal', '0x10', 5],
+  ];
+  test.each(headers)(
+    'H25 Retry-After that is %s (%s): a whole and legal visibility, at least as long',
+    async (_name, value, asked) => {
+      printed();
+      const { task } = await stubborn(429, value === undefined ? {} : { 'retry-after': value });
+      const pool = poolOnQueue([task], maxReceiveCount(TRIES));
+        const command = await enteredTask(pool, 1, { trylimit: TRIES });
+      pool.queue.send(bodyOf(command));
+      await pool.queue.deliver(pool.handler);
+      const [seconds] = pool.queue.hidden;
+      expect(seconds).toSatisfy(Number.isInteger);
+      expect(seconds).toBeGreaterThanOrEqual(Math.min(asked, 43_200));
+      expect(seconds).toBeLessThanOrEqual(43_200);
+      expect((await stepOf(pool.store))?.['notBefore']).toBe(Date.now() + (seconds ?? 0) * 1000);
+    },
+  );
+
+  test.each([
+    -1,
+    0,
+    0.5,
+    900,
+    901,
+    86_400,
+    1e12,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    '10',
+    null,
+    undefined,
+  ])('H25 a handler that asks for %s seconds: a whole and legal visibility', async (seconds) => {
+    printed();
+    const asks = handle(patient, () => Promise.reject(new RetryAfterError('busy', seconds as number)));
+    const pool = poolOnQueue([asks], maxReceiveCount(TRIES));
+    pool.queue.send(bodyOf(await enteredTask(pool, 1, { trylimit: TRIES })));
+    await pool.queue.drain(pool.handler);
+    expect(pool.queue.hidden.length).toBeGreaterThan(0);
+    for (const hidden of pool.queue.hidden)
+      expect(hidden).toSatisfy((one: number) => Number.isInteger(one) && one >= 0 && one <= 43_200);
+    expect(await stepOf(pool.store)).toMatchObject({ status: 'dead' });
+  });
+
+  test.each([1, 2, 5, 10, 60, 1000])(
+    'H25 try number %i: at least a second, at most the policy and SQS allow',
+    async (tries) => {
+      printed();
+      const longest = { ...reserve, retry: { tries: 10, baseSeconds: 43_200, maxSeconds: 43_200 } };
+      const fails = handle(longest, () => Promise.reject(new Error('down')));
+      const pool = poolOnQueue([fails], 25);
+      const command = await enteredTask(pool, 1, { trylimit: 2000 });
+      const step = aStep({
+        ...stepItemKey(runIdOf(1), 'Reserve'),
+        runId: runIdOf(1),
+        status: 'retrying',
+        tries: tries - 1,
+        fence: tries - 1,
+      });
+      await seed(pool.store, step);
+      pool.queue.send(bodyOf(command));
+      await pool.queue.deliver(pool.handler);
+      expect(pool.queue.hidden[0]).toSatisfy(
+        (one: number) => Number.isInteger(one) && one >= 1 && one <= 43_200,
+      );
+      expect(await stepOf(pool.store)).toMatchObject({ status: 'retrying', tries });
+    },
+  );
+
+  test('H25 a copy that comes before its time waits for what is left, and never hot', async () => {
+    printed();
+    const pool = countingPool();
+    const command = await enteredTask(pool, 1);
+    for (const left of [1, 999, 1000, 1001, 59_999, 1e9]) {
+      await seed(
+        pool.store,
+        aStep({
+          ...stepItemKey(runIdOf(1), 'Reserve'),
+          runId: runIdOf(1),
+          status: 'retrying',
+          notBefore: Date.now() + left,
+        }),
+      );
+      await pool.handler({ Records: [sqsRecord(bodyOf(command), {}, 2)] }, lambdaContext());
+      expect(pool.visibility.changes.at(-1)?.seconds).toBe(Math.min(43_200, Math.ceil(left / 1000)));
+    }
+    expect(pool.effects.size).toBe(0);
+  });
+});
+
+describe('H24 locks that have expired and are still there', () => {
+  test.each([
+    ['long expired', -60_000 - LEASE_GRACE_MS, 1],
+    ['just past its grace', -1 - LEASE_GRACE_MS, 1],
+    ['at its grace', -LEASE_GRACE_MS, 0],
+    ['just ended', -1, 0],
+    ['live', 30_000, 0],
+  ])(
+    'H24 a lock that is %s: taken over %i ms after its end exactly once it may be',
+    async (_name, until, effects) => {
+      printed();
+      const pool = countingPool();
+      const command = await enteredTask(pool, 1);
+      await seed(
+        pool.store,
+        aStep({
+          ...stepItemKey(runIdOf(1), 'Reserve'),
+          runId: runIdOf(1),
+          status: 'claimed',
+          owner: 'other',
+          fence: 1,
+          tries: 1,
+          started: 1,
+          leaseUntil: Date.now() + until,
+        }),
+      );
+      for (const receives of [1, 2]) {
+        const response = await pool.handler(
+          { Records: [sqsRecord(bodyOf(command), {}, receives)] },
+          lambdaContext(),
+        );
+        expect(reported(response)).toHaveLength(effects === 1 ? 0 : 1);
+      }
+      expect(pool.effects.size).toBe(effects);
+    },
+  );
+});
+
+describe('H27 replay that rewraps', () => {
+  test.each(['by the console', 'by our own tool'])(
+    'H27 (b) dead-lettered and replayed three times %s: the same bytes, key and ids each time',
+    async (how) => {
+      printed();
+      const seen: object[] = [];
+      let fixed = false;
+      const task = handle(
+        reserve,
+        async (input, { idempotencyKey, correlationId, taskId, tenant, attempt }) => {
+          seen.push({ input, idempotencyKey, correlationId, taskId, tenant, attempt });
+          if (!fixed) throw new PermanentError('broken');
+          return { reservationId: 'r' };
+        },
+      );
+      const pool = poolOnQueue([task]);
+      const body = bodyOf(await enteredTask(pool, 1, { data: { orderId: `O'Neil "\\ 😀 \u2028` } }));
+      const attributes = {
+        type: { dataType: 'String' as const, stringValue: reserve.type },
+        tenant: { dataType: 'String' as const, stringValue: 'acme' },
+      };
+      pool.queue.send(body, attributes);
+      for (let replay = 1; replay <= 3; replay += 1) {
+        await pool.queue.drain(pool.handler);
+        expect(pool.queue.dead.map((message) => [message.body, message.attributes])).toEqual([
+          [
+            body,
+            replay === 1 || how === 'by the console'
+              ? attributes
+              : {
+                  ...attributes,
+                  [REPLAY_ATTRIBUTE]: { dataType: 'Number', stringValue: String(replay - 1) },
+                },
+          ],
+        ]);
+        pass(LEASE_GRACE_MS + 1000);
+        fixed = replay === 3;
+        const marked = {
+          ...attributes,
+          [REPLAY_ATTRIBUTE]: { dataType: 'Number' as const, stringValue: String(replay) },
+        };
+        pool.queue.redrive(how === 'by the console' ? undefined : marked);
+      }
+      await pool.queue.drain(pool.handler);
+      expect(pool.queue.dead).toEqual([]);
+      expect(seen).toHaveLength(4);
+      for (const one of seen) expect(one).toEqual({ ...seen[0] });
+      expect(await stepOf(pool.store)).toMatchObject({ status: 'done', started: 4, deaths: 3 });
+    },
+  );
+});
