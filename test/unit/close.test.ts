@@ -57,6 +57,7 @@ describe('verdictOnFailure', () => {
     ['a refusal whose execution was stopped, too', 'ABORTED', [refusal], 'failed'],
     ['any other dead task holds it', 'FAILED', [aDoneStep(), dead], 'held'],
     ['a task that never finished holds it', 'TIMED_OUT', [aDoneStep(), at('B', aStep())], 'held'],
+    ['a time-out of the whole execution holds it', 'TIMED_OUT', [aDoneStep()], 'held'],
     ['a stop by hand holds it', 'ABORTED', [aDoneStep()], 'held'],
     ['a failure with every task done is the own end of the workflow', 'FAILED', [aDoneStep()], 'failed'],
     ['so is one without a task', 'FAILED', [], 'failed'],

@@ -14,7 +14,7 @@ import {
 } from '#core/items.ts';
 import { fromInput, fromStep } from '#core/mapping.ts';
 import { parseCommand } from '#core/read-command.ts';
-import { redrivenRunOf } from '#core/run-changes.ts';
+import { expiryOf, redrivenRunOf } from '#core/run-changes.ts';
 import type { Item, Store } from '#core/store.ts';
 import { applied, holds } from '#core/store-rules.ts';
 import {
@@ -260,6 +260,14 @@ describe('a run that does not go on fails the token', () => {
     expect(answers.accepted).toEqual([{ token: 'token-1', error: RUN_CLOSED, cause }]);
     expect(commands.taken).toEqual([]);
     expect(await runNow()).toEqual(run);
+  });
+
+  test("an ended run's execution that was redriven from AWS's console leaves no step that may begin", async () => {
+    const ended = aRun({ status: 'failed', closedAt: T0, expiresAt: expiryOf(T0) });
+    const { dispatch, stepNow, answers } = await scene(ended);
+    await dispatch(aDispatch({ redrive: 1 }));
+    expect(answers.accepted).toMatchObject([{ error: RUN_CLOSED }]);
+    expect(await stepNow()).toMatchObject({ status: 'cancelled', expiresAt: expiryOf(T0) });
   });
 
   test("but a held run whose execution was redriven from AWS's console runs again", async () => {

@@ -329,6 +329,47 @@ describe('a deferral', () => {
     expect(await last.now()).toMatchObject({ status: 'dead', reason: 'starved' });
   });
 
+  test('a wait on the last receive starves the task too: with its message the last copy would be gone', async () => {
+    const waiting = aStep({ status: 'retrying', fence: 1, tries: 1, notBefore: T0 + MINUTE });
+    const bench = await workBench({ step: waiting });
+    expect(await bench.deliver({ receiveCount: 17 })).toEqual(again(59));
+    expect(await bench.deliver({ receiveCount: 18 })).toEqual(BURN);
+    expect(await bench.now()).toMatchObject({
+      status: 'dead',
+      reason: 'starved',
+      failure: { name: 'Starved', class: 'throttled' },
+    });
+    expect(bench.calls).toEqual([]);
+  });
+
+  test('and says what the last try met', async () => {
+    const attempts = [
+      {
+        fence: 1,
+        startedAt: T0,
+        endedAt: T0,
+        class: 'throttled' as const,
+        name: 'RetryAfterError',
+        message: 'stock is busy',
+        worker: 'v1',
+      },
+    ];
+    const waiting = aStep({ status: 'retrying', fence: 1, tries: 1, notBefore: T0 + MINUTE, attempts });
+    const bench = await workBench({ step: waiting });
+    expect(await bench.deliver({ receiveCount: 18 })).toEqual(BURN);
+    expect(await bench.now()).toMatchObject({
+      reason: 'starved',
+      failure: { name: 'RetryAfterError', message: 'stock is busy' },
+    });
+  });
+
+  test('a wait for a live holder on the last receive starves nobody: the holder has a message of its own', async () => {
+    const held = aStep({ status: 'claimed', owner: 'another', fence: 1, tries: 1, leaseUntil: T0 + MINUTE });
+    const bench = await workBench({ step: held });
+    expect(await bench.deliver({ receiveCount: 18 })).toMatchObject({ ack: false });
+    expect(await bench.now()).toEqual(held);
+  });
+
   test('on the last receive starves the task, with that on record', async () => {
     const bench = await workBench({ step: aStep(), handler: busy(1) });
     expect(await bench.deliver({ receiveCount: 18 })).toEqual(BURN);
