@@ -30,6 +30,10 @@ test('keys, pairs and ids are written as they are stored', () => {
 });
 
 describe('the order of executions', () => {
+  test('is a number that is stored: it must not change while runs are open', () => {
+    expect(executionOrder(2, 3)).toBe(20_003);
+  });
+
   test('compares executions first and their redrives second', () => {
     fc.assert(
       fc.property(execution, redrive, execution, redrive, (e1, r1, e2, r2) => {

@@ -16,13 +16,13 @@ describe('seen filter', () => {
   });
 
   test('is wrong about at most one in a thousand that it never saw, also when both generations are full', () => {
-    const filter = seenFilter(10_000);
-    for (let n = 0; n < 20_000; n += 1) filter.add(id(n));
+    const filter = seenFilter(2000);
+    for (let n = 0; n < 4000; n += 1) filter.add(id(n));
     let wrong = 0;
-    for (let n = 20_000; n < 220_000; n += 1) if (filter.mayHave(id(n))) wrong += 1;
-    // 200 expected; three standard deviations of a binomial above it.
-    expect(wrong).toBeLessThanOrEqual(243);
-    expect(wrong).toBeGreaterThan(20);
+    for (let n = 4000; n < 44_000; n += 1) if (filter.mayHave(id(n))) wrong += 1;
+    // 40 expected; three standard deviations of a binomial above it.
+    expect(wrong).toBeLessThanOrEqual(59);
+    expect(wrong).toBeGreaterThan(4);
   });
 
   test('is bounded: the oldest generation is forgotten, the newest capacity of ids is known', () => {
