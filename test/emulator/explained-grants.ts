@@ -15,13 +15,15 @@ export const EXPLAINED: readonly Explained[] = [
   {
     stage: '*',
     actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-    reason: "on AWS the runtime writes a function's log lines by its role; the local cloud writes them itself",
+    reason:
+      "on AWS the runtime writes a function's log lines by its role; the local cloud writes them itself",
     test: 'test/infra/access.test.ts',
   },
   {
     stage: '*',
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
-    reason: 'on AWS the event source mapping polls by the role of its function; the local cloud polls by itself',
+    reason:
+      'on AWS the event source mapping polls by the role of its function; the local cloud polls by itself',
     test: 'test/infra/access.test.ts',
   },
   {

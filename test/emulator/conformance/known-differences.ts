@@ -36,6 +36,24 @@ const ministack: readonly KnownDifference[] = [
     answer: 'infra tests read the setting from the template',
   },
   {
+    check: 'deployed.topic-encryption',
+    kind: 'missing',
+    consequence: 'topics are not encrypted at rest',
+    answer: 'infra tests read the key from the template',
+  },
+  {
+    check: 'deployed.bucket-lifecycle',
+    kind: 'missing',
+    consequence: 'payloads stay',
+    answer: 'infra tests read the rule from the template',
+  },
+  {
+    check: 'sns.fair-group',
+    kind: 'differs',
+    consequence: 'messages of a batch reach their queue without their group: no tenant is put before another',
+    answer: 'fairness is never relied on for correctness; unit tests read the group from the request',
+  },
+  {
     check: 'states.token-of-a-retry',
     kind: 'differs',
     consequence: 'an answer of an earlier entry is taken for the present one',

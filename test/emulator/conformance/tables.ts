@@ -141,8 +141,8 @@ export const tables: readonly Check[] = [
         new UpdateItemCommand({
           TableName: name,
           Key: key('C'),
-          UpdateExpression: 'REMOVE shard, #a',
-          ExpressionAttributeNames: { '#a': 'at' },
+          UpdateExpression: 'REMOVE #s, #a',
+          ExpressionAttributeNames: { '#s': 'shard', '#a': 'at' },
         }),
       );
       const keys = await until('the index has caught up', async () => {
@@ -150,7 +150,8 @@ export const tables: readonly Check[] = [
           new QueryCommand({
             TableName: name,
             IndexName: 'open',
-            KeyConditionExpression: 'shard = :s',
+            KeyConditionExpression: '#s = :s',
+            ExpressionAttributeNames: { '#s': 'shard' },
             ExpressionAttributeValues: { ':s': { S: 's' } },
           }),
         );

@@ -64,7 +64,8 @@ export async function grantsOf(system: Deployed): Promise<Grant[]> {
 }
 
 /** The statement's actions as grants of their own. */
-export const eachAction = (grant: Grant): Grant[] => grant.actions.map((action) => ({ ...grant, actions: [action] }));
+export const eachAction = (grant: Grant): Grant[] =>
+  grant.actions.map((action) => ({ ...grant, actions: [action] }));
 
 /**
  * Works without the grant: its actions are taken out of its statement, and the policy is put back at the end, however

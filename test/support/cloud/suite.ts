@@ -1,4 +1,5 @@
 /** What a test file of the deployed system works with. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { api } from './api.ts';
 import { deployed } from './deployed.ts';
@@ -34,6 +35,7 @@ export function suite() {
         if (answer.status === 202) return answer.body.id;
         if (answer.status < 500 || tries === MOST_TRIES)
           throw new Error(`the order was not accepted: ${answer.status} ${JSON.stringify(answer.body)}`);
+        await sleep(1_000 * Number(answer.headers.get('retry-after') ?? tries));
       }
     },
   };

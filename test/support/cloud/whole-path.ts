@@ -81,8 +81,15 @@ export function wholePath(system: Deployed) {
       'the timeline is whole',
       async () => {
         const seen = await books.timeline(runId);
-        return ['edow.run.started', 'edow.run.held', 'edow.task.failed', 'edow.run.resumed', 'shipping.parcel.shipped']
-          .every((type) => seen.includes(type)) || undefined;
+        return (
+          [
+            'edow.run.started',
+            'edow.run.held',
+            'edow.task.failed',
+            'edow.run.resumed',
+            'shipping.parcel.shipped',
+          ].every((type) => seen.includes(type)) || undefined
+        );
       },
       pace,
     );
@@ -128,7 +135,15 @@ export function wholePath(system: Deployed) {
     const model = await start(anOrder('model'));
     const { run } = await books.partition(model);
     const lost = model.replace(/^.{10}/, run.runId.slice(0, 9) + (run.runId[9] === '0' ? '1' : '0'));
-    const item = { ...run, ...runKey(lost), runId: lost, status: 'running', execution: 1, checkAt: past, openShard: 'OPEN#0' };
+    const item = {
+      ...run,
+      ...runKey(lost),
+      runId: lost,
+      status: 'running',
+      execution: 1,
+      checkAt: past,
+      openShard: 'OPEN#0',
+    };
     const { closedAt: _closed, expiresAt: _expires, output: _output, ...open } = item;
     await dynamo.send(
       new PutItemCommand({ TableName: stateTable, Item: toAttributes(open as unknown as Item) }),
@@ -155,7 +170,8 @@ export function wholePath(system: Deployed) {
         async () => {
           await sweepNow();
           const { republished = 0 } = (await books.partition(unmet)).step('NotifyCustomer');
-          return republished > 0 && (await queue(system, system.queues['notification']?.queueUrl ?? '').total()) > 1
+          return republished > 0 &&
+            (await queue(system, system.queues['notification']?.queueUrl ?? '').total()) > 1
             ? true
             : undefined;
         },
@@ -169,7 +185,8 @@ export function wholePath(system: Deployed) {
     try {
       await until(
         'the last task is done',
-        async () => ((await books.partition(unmet)).step('NotifyCustomer').status === 'done' ? true : undefined),
+        async () =>
+          (await books.partition(unmet)).step('NotifyCustomer').status === 'done' ? true : undefined,
         pace,
       );
       await set(stepItemKey(unmet, 'NotifyCustomer'), 'doneAt', past);

@@ -1,0 +1,83 @@
+/**
+ * `npm run test:iam`: takes each Allow statement of each function's role away in turn, by the IAM API, and drives the
+ * whole path; what still goes through without a statement is listed, and must be explained (explained-grants.ts) or
+ * taken out of the code. With `--actions` each action of a statement on its own; with names (`dispatch collect`) only
+ * those functions. Starts a local cloud of its own; takes about ten minutes on two cores.
+ */
+import { trustCertificate } from '#local/certificate.ts';
+import { deployed } from '#test/cloud/deployed.ts';
+import { eachAction, type Grant, grantsOf, without } from '#test/cloud/grants.ts';
+import { ownCloud } from '#test/cloud/own-cloud.ts';
+import { wholePath } from '#test/cloud/whole-path.ts';
+import { EXPLAINED } from './explained-grants.ts';
+
+const flags = process.argv.slice(2);
+const only = flags.filter((flag) => !flag.startsWith('--'));
+
+const isExplained = (grant: Grant): boolean =>
+  grant.actions.every((action) =>
+    EXPLAINED.some(
+      ({ stage, actions }) =>
+        actions.includes(action) && (stage === '*' || [stage].flat().includes(grant.stage)),
+    ),
+  );
+const nameOf = ({ stage, actions, resources }: Grant): string =>
+  `${stage} ${actions.join(', ')} on ${resources}`.slice(0, 200);
+
+async function main(): Promise<number> {
+  const cloud = await ownCloud((line) => console.log(`  ${line}`));
+  try {
+    for (const name of Object.keys(process.env)) if (/^(AWS|CDK)_/.test(name)) delete process.env[name];
+    Object.assign(process.env, cloud.target.variables);
+    if (cloud.target.certificate) trustCertificate(cloud.target.certificate);
+    const system = deployed(cloud.target);
+    const path = wholePath(system);
+    const drive = (stage: string, withinMs: number) =>
+      stage === 'sweep' ? path.sweep({ withinMs }) : path.order({ withinMs });
+
+    const took = new Map<boolean, number>();
+    for (const stage of ['dispatch', 'sweep']) {
+      await drive(stage, 60_000); // cold
+      const begun = Date.now();
+      await drive(stage, 60_000);
+      took.set(stage === 'sweep', Date.now() - begun);
+    }
+    const all = await grantsOf(system);
+    const wanted = all
+      .filter(({ stage }) => only.length === 0 || only.includes(stage))
+      .flatMap((grant) => (flags.includes('--actions') ? eachAction(grant) : [grant]));
+    console.log(`${wanted.length} grants of ${new Set(wanted.map(({ stage }) => stage)).size} functions`);
+
+    const unneeded: Grant[] = [];
+    for (const grant of wanted) {
+      const withinMs = 1.5 * (took.get(grant.stage === 'sweep') ?? 10_000) + 1_000;
+      const begun = Date.now();
+      const end = await without(system, grant, () =>
+        drive(grant.stage, withinMs).then(
+          () => undefined,
+          (error: Error) => error.message,
+        ),
+      );
+      if (end === undefined) unneeded.push(grant);
+      const verdict = end === undefined ? (isExplained(grant) ? 'explained' : 'UNNEEDED ') : 'needed   ';
+      console.log(`${verdict} ${nameOf(grant)}  (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
+    }
+    // Nothing was left out by mistake: with every grant back, all goes through.
+    for (const stage of ['dispatch', 'sweep']) await drive(stage, 60_000);
+    const after = await grantsOf(system);
+    if (JSON.stringify(after) !== JSON.stringify(all)) throw new Error('the policies are not as they were');
+
+    const unexplained = unneeded.filter((grant) => !isExplained(grant));
+    const needless = wanted.filter((grant) => isExplained(grant) && !unneeded.includes(grant));
+    console.log(
+      `${wanted.length - unneeded.length} needed, ${unneeded.length - unexplained.length} explained, ${unexplained.length} to be taken out or explained`,
+    );
+    for (const grant of unexplained) console.log(`to be taken out or explained: ${nameOf(grant)}`);
+    for (const grant of needless) console.log(`explained, and needed after all: ${nameOf(grant)}`);
+    return wanted.length > 0 && unexplained.length === 0 && needless.length === 0 ? 0 : 1;
+  } finally {
+    await cloud.stop();
+  }
+}
+
+process.exitCode = await main();

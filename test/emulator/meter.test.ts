@@ -1,0 +1,109 @@
+/**
+ * What one order costs in requests and capacity units: the functions' own entry points, in this process, on the cloud's
+ * tables, topics and queues, with a meter on every client. A request more on the hot path fails here. Units follow from
+ * the bytes of items by AWS's rule; what clients cannot see is derived, and labelled so.
+ */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Reading } from '#adapters/meter.ts';
+import { inProcess } from '#test/cloud/in-process.ts';
+import { anOrder, freshId, STEPS } from '#test/cloud/orders.ts';
+import { suite } from '#test/cloud/suite.ts';
+import { type Bench, conformanceBench } from './conformance/bench.ts';
+
+const { meter, watched } = await vi.hoisted(async () => {
+  const { requestMeter: make } = await import('../../lib/adapters/meter.ts');
+  const one = make();
+  return {
+    meter: one,
+    watched: <Client extends object>(client: Client): Client => {
+      one.watch(client as never);
+      return client;
+    },
+  };
+});
+vi.mock(import('#adapters/dynamo-client.ts'), async (original) => {
+  const { dynamoClient } = await original();
+  return { dynamoClient: () => watched(dynamoClient()) };
+});
+vi.mock(import('#adapters/sfn.ts'), async (original) => {
+  const all = await original();
+  return { ...all, sfnClient: () => watched(all.sfnClient()) };
+});
+vi.mock(import('#adapters/sns-publisher.ts'), async (original) => {
+  const all = await original();
+  return { ...all, snsClient: () => watched(all.snsClient()) };
+});
+vi.mock(import('#adapters/sqs.ts'), async (original) => {
+  const all = await original();
+  return { ...all, sqsClient: () => watched(all.sqsClient()) };
+});
+
+/** Stage -> what it cost over a whole order. */
+const costs = new Map<string, { calls: Map<string, number>; read: number; write: number; indexWrite: number; times: number }>();
+const { system } = suite();
+let bench: Bench;
+
+function book(stage: string, { calls, units }: Reading): void {
+  const cost = costs.get(stage) ?? { calls: new Map(), read: 0, write: 0, indexWrite: 0, times: 0 };
+  for (const [name, count] of Object.entries(calls)) cost.calls.set(name, (cost.calls.get(name) ?? 0) + count);
+  cost.read += units.read;
+  cost.write += units.write;
+  cost.indexWrite += units.indexWrite;
+  cost.times += 1;
+  costs.set(stage, cost);
+}
+
+beforeAll(async () => {
+  bench = conformanceBench(system);
+  const hands = { ...bench, sfn: system.sfn };
+  const path = await inProcess(hands, system.machines['order'] ?? '', system.payloadBucket, async (stage, call) => {
+    meter.reset();
+    const answer = await call();
+    book(stage, meter.reading());
+    return answer;
+  });
+  try {
+    await path.order(anOrder('metered'), freshId('key'));
+  } finally {
+    path.close();
+  }
+}, 120_000);
+afterAll(() => bench?.cleanUp(), 60_000);
+
+const shown = (stage: string) => {
+  const { calls = new Map(), read, write, indexWrite, times } = costs.get(stage) ?? {};
+  return { times, calls: Object.fromEntries([...calls].sort()), read, write, indexWrite };
+};
+
+test('prints what one order costs, by stage', () => {
+  const total = { requests: 0, read: 0, write: 0, indexWrite: 0 };
+  const lines = [...costs].map(([stage, { calls, read, write, indexWrite, times }]) => {
+    const requests = [...calls.values()].reduce((sum, count) => sum + count, 0);
+    total.requests += requests;
+    total.read += read;
+    total.write += write;
+    total.indexWrite += indexWrite;
+    const names = [...calls].map(([name, count]) => `${name} ${count}`).join(', ');
+    return `${stage.padEnd(9)} called ${String(times).padStart(2)}  requests ${String(requests).padStart(2)}  read ${read}  write ${write}  index ${indexWrite}  (${names})`;
+  });
+  const tasks = STEPS.length;
+  const states = 5; // four tasks and a Choice
+  const events = tasks + 2;
+  console.log(
+    [
+      `one order of ${tasks} tasks:`,
+      ...lines,
+      `in all: ${total.requests} requests, ${total.read} read units, ${total.write} write units, ${total.indexWrite} index writes (index writes derived)`,
+      `a task: ${(total.requests / tasks).toFixed(1)} requests, ${(total.write / tasks).toFixed(2)} write units`,
+      `derived, not seen by clients, at batches of one: SQS ${tasks + events} receives and ${tasks + events} deletes, ` +
+        `stream reads 0 (free with Lambda), Step Functions ${states + 1} transitions, SNS deliveries to SQS ${tasks + events} (free)`,
+    ].join('\n  '),
+  );
+  expect(costs.size).toBe(7);
+});
+
+test.each([
+  ['trigger', {}],
+])('%s', (stage, wanted) => {
+  expect(shown(stage)).toMatchObject(wanted);
+});
