@@ -19,14 +19,15 @@ export type EndedExecution = ExecutionState & {
 
 /**
  * What a failed execution means: a task's refusal ends the run; so does a failure with every task done (the
- * workflow's own Fail state); everything else is held for a fix, a replay or a person.
+ * workflow's own Fail state); everything else is held for a fix, a replay or a person. A time-out of the whole
+ * execution is an outage and no decision of the workflow.
  */
 export function verdictOnFailure(
   status: EndedExecution['status'],
   steps: readonly StepItem[],
 ): 'failed' | 'held' {
   if (steps.some((step) => step.status === 'dead' && step.failure?.refused)) return 'failed';
-  if (status === 'ABORTED') return 'held';
+  if (status !== 'FAILED') return 'held';
   return steps.every((step) => step.status === 'done') ? 'failed' : 'held';
 }
 
@@ -36,6 +37,11 @@ const causeOf = (ended: EndedExecution): RunCause => ({
   ...(ended.error === undefined ? {} : { error: redact(ended.error, 120) }),
   ...(ended.cause === undefined ? {} : { message: redact(ended.cause) }),
 });
+
+/** One step of an ended run: it expires with its run, and can no longer begin. */
+export async function retireStep(store: Store, step: StepItem, closedAt: number): Promise<void> {
+  for (const update of retirementOf(step, closedAt)) if ((await store.update(update)).written) return;
+}
 
 export function closer(ports: ClosePorts) {
   const { store, payloads, clock } = ports;
@@ -90,8 +96,7 @@ export function closer(ports: ClosePorts) {
    */
   async function retire(runId: string, closedAt: number): Promise<void> {
     const { steps } = splitPartition(await store.partition(runKey(runId).PK));
-    for (const step of steps)
-      for (const update of retirementOf(step, closedAt)) if ((await store.update(update)).written) break;
+    for (const step of steps) await retireStep(store, step, closedAt);
   }
 
   return { close, finish };

@@ -195,6 +195,22 @@ export function exhaustOf(item: StepItem, command: Command, messageId: string, n
   };
 }
 
+/** The last receive of a message whose task waits for its next try: with the message, the task's last copy is gone. */
+export function starveOf(item: StepItem, command: Command, messageId: string, now: number): Update {
+  const last = item.attempts?.at(-1);
+  const failure: Failure = {
+    class: last?.class ?? 'throttled',
+    name: last?.name ?? 'Starved',
+    message: last?.message ?? 'the message was received as often as it may be before a try could begin',
+    fingerprint: 'starved',
+  };
+  return {
+    key: keyOf(item),
+    when: all(unheld(now), where('fence', '=', item.fence), where('execution', '=', item.execution)),
+    changes: deadChanges(item, command, 'starved', failure, messageId, now),
+  };
+}
+
 /** The step's deadline passed before a try could begin. Conditional on what was just read. */
 export function expireOf(item: StepItem, command: Command, messageId: string, now: number): Update {
   const failure: Failure = {

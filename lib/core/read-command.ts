@@ -78,6 +78,7 @@ export function parseCommand(body: string): Command | Unreadable {
     return new Unreadable('the source is not that of the workflow');
   if ((command.data === undefined) === (command.dataref === undefined))
     return new Unreadable('exactly one of "data" and "dataref" must be there');
-  if ('data_base64' in command) return new Unreadable('data as "data_base64" is not taken: send JSON as "data"');
+  if ('data_base64' in command)
+    return new Unreadable('data as "data_base64" is not taken: send JSON as "data"');
   return command as Command;
 }

@@ -72,7 +72,8 @@ export function relayer(events: Events) {
     while (waiting.length > 0) {
       // The first of each item; nearly always that is all.
       const round = new Map<string, (typeof waiting)[number]>();
-      for (const told of waiting) if (!round.has(told.event.causationid)) round.set(told.event.causationid, told);
+      for (const told of waiting)
+        if (!round.has(told.event.causationid)) round.set(told.event.causationid, told);
       const sent = [...round.values()];
       const refused = new Set(await events.publish(sent.map(({ event }) => event)));
       const stuck = new Set(

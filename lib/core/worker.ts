@@ -13,7 +13,16 @@ import type { Command } from './envelope.ts';
 import { ContractError, PermanentError, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
 import { asRun, asStep, type DeadReason, runKey, type StepItem, stepItemKey } from './items.ts';
-import { commitOf, exhaustOf, expireOf, giveUpOf, isMyCommit, type Result, retryOf } from './outcome.ts';
+import {
+  commitOf,
+  exhaustOf,
+  expireOf,
+  giveUpOf,
+  isMyCommit,
+  type Result,
+  retryOf,
+  starveOf,
+} from './outcome.ts';
 import { INLINE_BYTES, keepPayload } from './payload.ts';
 import type { Clock, Ids, Log, Payloads } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
@@ -139,7 +148,7 @@ export function worker(ports: WorkerPorts) {
       }
     }
     for (let round = 0; round < CLAIM_ROUNDS; round += 1) {
-      const write = await actOn(verdict, item, request, delivery.log);
+      const write = await actOn(verdict, item, request, delivery);
       if ('ack' in write) return write;
       if (write.written) {
         const now = asStep(write.item);
@@ -159,7 +168,7 @@ export function worker(ports: WorkerPorts) {
     verdict: Verdict,
     item: StepItem | undefined,
     request: ClaimRequest,
-    log: Log,
+    { log, receiveCount }: Delivery,
   ): Promise<WriteResult | Disposition> {
     if (item && hasOtherData(item, request.command))
       log.warn('copy of a task with other data', { status: item.status });
@@ -175,8 +184,12 @@ export function worker(ports: WorkerPorts) {
         seen.add(request.command.id);
         log.debug('task was finished before', { status: item?.status });
         return ACK;
-      case 'wait':
-        return again(verdict.seconds);
+      case 'wait': {
+        // A holder has a message of its own; a task between two tries may have this one only.
+        const isLast = receiveCount >= maxReceiveCount(request.command.trylimit);
+        if (!isLast || item === undefined || item.status === 'claimed') return again(verdict.seconds);
+        return twice(starveOf(item, request.command, request.messageId, request.now));
+      }
       case 'burn':
         if (item === undefined) log.error('no step on record for this command');
         else log.info('copy of a dead task goes to the dead-letter queue', { reason: item.reason });
