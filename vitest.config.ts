@@ -24,6 +24,7 @@ export default defineConfig({
       project('lambdas', { testTimeout: 20_000 }),
       project('infra', { testTimeout: 60_000, hookTimeout: 120_000 }),
       project('architecture', { testTimeout: 60_000 }),
+      project('simulation', { testTimeout: 60_000 }),
       // The local cloud is one process that all files share: one file at a time.
       project('emulator', {
         testTimeout: 120_000,

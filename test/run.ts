@@ -9,7 +9,10 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const FAST = ['unit', 'adapters', 'contract', 'lambdas', 'infra', 'architecture', 'simulation'];
-const projects = process.argv.includes('--fast') ? FAST : [...FAST, 'emulator'];
+const isFast = process.argv.includes('--fast');
+const projects = isFast ? FAST : [...FAST, 'emulator'];
+/** Seconds that the fault simulation may take in the fast form. */
+const FAST_SIMULATION = '10';
 
 interface Results {
   readonly numPassedTests: number;
@@ -38,7 +41,11 @@ function run(project: string, folder: string): Ran {
       ...['--reporter', 'default', '--reporter', 'json', `--outputFile.json=${file}`],
       ...(project === 'unit' ? ['--coverage'] : []),
     ],
-    { cwd: ROOT, stdio: 'inherit' },
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, ...(isFast && { EDOW_SIM_SECONDS: FAST_SIMULATION }) },
+    },
   );
   const seconds = (Date.now() - began) / 1000;
   let results: Results | undefined;

@@ -5,7 +5,8 @@
  *   --seed N          one schedule; with --trace its story, shortened; with --trace --full all of it
  *   --without a,b     kinds of fault left out (of one schedule)
  *   --threads N       default 2
- *   --first           ends at the first failure
+ *   --seconds N       begins no schedule after so many seconds
+ *   --first           runs no seed above the lowest that fails
  *   --progress        a line each 5 seconds
  * Exit code 1 when an invariant breaks, a kind of fault is too rare, or the flags are wrong.
  */
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     full: { type: 'boolean' },
     without: { type: 'string' },
     threads: { type: 'string' },
+    seconds: { type: 'string' },
     first: { type: 'boolean' },
     progress: { type: 'boolean' },
   },
@@ -75,7 +77,13 @@ async function many(): Promise<number> {
         `${totals.schedules} of ${seeds.to - seeds.from} schedules, ${totals.failed.length} failed, ${seconds().toFixed(0)} s`,
       );
   }, PROGRESS_MS);
-  await runSeeds(seeds, whole('threads', values.threads ?? '2', 1), values.first ?? false, (lines) => {
+  const campaign = {
+    ...seeds,
+    threads: whole('threads', values.threads ?? '2', 1),
+    untilFailure: values.first ?? false,
+    ...(values.seconds !== undefined && { seconds: whole('seconds', values.seconds, 1) }),
+  };
+  await runSeeds(campaign, (lines) => {
     for (const line of lines) add(totals, line);
   });
   clearInterval(timer);
@@ -87,6 +95,7 @@ async function many(): Promise<number> {
   if (first) {
     console.log('broken invariants');
     for (const line of failures(totals)) console.log(line);
+    console.log(`first: seed ${first.seed}: ${first.broken[0]}`);
     console.log(`replay: npm run sim -- --seed ${first.seed} --trace`);
   }
   console.log(

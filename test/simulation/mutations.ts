@@ -1,0 +1,294 @@
+/**
+ * Planted mutations of the protocol: each leaves out one rule that the design marks as load-bearing. A mutation is a
+ * list of text patches; `from` must stand in the file exactly once.
+ */
+export interface Patch {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Mutation {
+  readonly name: string;
+  readonly patches: readonly Patch[];
+}
+
+const core = (file: string, from: string, to: string): Patch => ({ file: `lib/core/${file}.ts`, from, to });
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'fence and owner not checked on commit',
+    patches: [
+      core(
+        'outcome',
+        "where('fence', '=', item.fence),\n    where('owner', '=', item.owner ?? ''),",
+        "where('runId', '=', item.runId),",
+      ),
+      core(
+        'claim',
+        "all(where('status', '=', 'claimed'), where('leaseUntil', '<', request.now - LEASE_GRACE_MS)),",
+        "all(where('status', '=', 'claimed'), where('leaseUntil', '<', request.now + LEASE_GRACE_MS)),",
+      ),
+    ],
+  },
+  {
+    name: 'a live lease is no obstacle',
+    patches: [
+      core('claim', "where('leaseUntil', '<', request.now - LEASE_GRACE_MS)", "where('leaseUntil', '>', 0)"),
+    ],
+  },
+  {
+    name: 'a message that meets a live lease is acked',
+    patches: [
+      core(
+        'claim',
+        "if (free >= request.now) return { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) };",
+        "if (free >= request.now) return { act: 'ack' };",
+      ),
+    ],
+  },
+  {
+    name: "the lease ends at the step's deadline, not at the function's",
+    patches: [
+      core('worker', 'leaseUntil: delivery.deadlineAt,', 'leaseUntil: Date.parse(command.deadline),'),
+    ],
+  },
+  {
+    name: 'no grace after the lease',
+    patches: [
+      core('claim', 'request.now - LEASE_GRACE_MS)),', 'request.now)),'),
+      core(
+        'claim',
+        '(item.leaseUntil ?? Number.POSITIVE_INFINITY) + LEASE_GRACE_MS',
+        'item.leaseUntil ?? Number.POSITIVE_INFINITY',
+      ),
+    ],
+  },
+  {
+    name: 'tries counted by receives',
+    patches: [
+      core(
+        'worker',
+        'if (!deferred && claimed.tries >= command.trylimit)',
+        'if (!deferred && delivery.receiveCount >= command.trylimit)',
+      ),
+    ],
+  },
+  {
+    name: 'tries have no limit',
+    patches: [core('claim', "where('tries', '<', request.command.trylimit),", "where('tries', '>=', 0),")],
+  },
+  {
+    name: 'a deferral counts as a try',
+    patches: [core('outcome', '...(next.counted ? {} : { tries: plus(-1) }),', '')],
+  },
+  {
+    name: 'no death on the last receive of a deferral',
+    patches: [core('worker', "if (deferred && receivesLeft <= 0) return giveUp('starved');", '')],
+  },
+  {
+    name: 'the dead are never revived',
+    patches: [core('claim', "if (isNewChance(request, item)) return { act: 'revive', item };", '')],
+  },
+  {
+    name: 'a redrive is recognised without the 15 s',
+    patches: [core('claim', 'request.sentAt > (dead.deadAt ?? 0) + LEASE_GRACE_MS &&', '')],
+  },
+  {
+    name: 'a redrive is recognised without its (execution, entry) met before',
+    patches: [core('claim', '(dead.met?.has(pair(request.command)) ?? false)\n  );', 'true\n  );')],
+  },
+  {
+    name: 'a pair met for the first time by a dead task is not noted',
+    patches: [core('worker', 'if (verdict.note) await store.update(noteMetOf(request));', '')],
+  },
+  {
+    name: "the envelope's deadline is taken for the truth",
+    patches: [core('worker', 'if (item.deadline > now) return undefined;', '')],
+  },
+  {
+    name: "a held run's redrive gets no fresh deadline",
+    patches: [
+      core('worker', "if (run?.status === 'held' && sentBack) {", 'if (run === undefined && sentBack) {'),
+    ],
+  },
+  {
+    name: 'expiry is not conditional on what was read',
+    patches: [
+      core(
+        'outcome',
+        "when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
+        'when: unheld(now),',
+      ),
+    ],
+  },
+  {
+    name: 'expiry does not respect a live claim',
+    patches: [
+      core(
+        'outcome',
+        "when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
+        "when: all(where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
+      ),
+      core(
+        'worker',
+        "if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {",
+        "if (late && item && verdict.act !== 'ack' && verdict.act !== 'burn') {",
+      ),
+      core(
+        'worker',
+        'expireUnlessFresh(item, request, verdict.act, delivery.log)',
+        "expireUnlessFresh(item, request, verdict.act === 'revive' ? 'revive' : 'claim', delivery.log)",
+      ),
+    ],
+  },
+  {
+    name: 'a failure is answered without looking again',
+    patches: [
+      core(
+        'collect',
+        'const item = await store.get({ PK: seen.PK, SK: seen.SK });',
+        'const item = { ...seen } as never;',
+      ),
+    ],
+  },
+  {
+    name: 'the dead of an older execution are not reset',
+    patches: [
+      core(
+        'dispatch',
+        "if (current.status === 'dead' && (current.outcomeExecution ?? 0) < current.execution) {",
+        "if (current.status === 'dead' && current.execution < 0) {",
+      ),
+    ],
+  },
+  {
+    name: 'order of (execution, entry) not checked',
+    patches: [
+      core(
+        'dispatch',
+        "all(where('execution', '=', execution), where('entry', '<=', request.entry)),",
+        "where('entry', '>=', 0),",
+      ),
+    ],
+  },
+  {
+    name: 'the step is written after RUN is read',
+    patches: [
+      core(
+        'dispatch',
+        'const entered = await store.update(enterStepOf(request));',
+        'const early = await runAndSteps(request.runId, true);\n    const entered = await store.update(enterStepOf(request));',
+      ),
+      core('dispatch', 'const found = await runAndSteps(', 'const found = early ?? await runAndSteps('),
+    ],
+  },
+  {
+    name: 'the result is committed without its outbox',
+    patches: [
+      core(
+        'outcome',
+        'outbox: to({ ...outboxOf(command, contract.event, schemaUri(contract.event, contract.version), now) }),',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'data is judged by its truth',
+    patches: [
+      core(
+        'dispatch',
+        'const data = resolveMapping(mapping, { input, results }) ?? null;',
+        'const data = resolveMapping(mapping, { input, results }) || null;',
+      ),
+    ],
+  },
+  {
+    name: 'a permanent failure is acked',
+    patches: [
+      core(
+        'worker',
+        "delivery.log.error('task gave up', { ...fields, reason });\n      return BURN;",
+        "delivery.log.error('task gave up', { ...fields, reason });\n      return ACK;",
+      ),
+    ],
+  },
+  {
+    name: 'a copy of a dead task is acked',
+    patches: [
+      core(
+        'worker',
+        'if (verdict.note) await store.update(noteMetOf(request));\n        return BURN;',
+        'if (verdict.note) await store.update(noteMetOf(request));\n        return ACK;',
+      ),
+    ],
+  },
+  {
+    name: 'close is no compare-and-set',
+    patches: [
+      core('run-changes', 'when: open(run.execution),', "when: where('seq', '>', 0),"),
+      core(
+        'run-changes',
+        "    when: all(\n      where('status', '=', 'running'),\n      where('execution', '=', run.execution),\n      where('redrive', '=', run.redrive),\n    ),",
+        "    when: where('seq', '>', 0),",
+      ),
+    ],
+  },
+  {
+    name: 'a resume keeps the execution number',
+    patches: [core('run-changes', 'execution: to(changed.execution),', '')],
+  },
+  {
+    name: 'a run leaves the index of open runs before its steps are retired',
+    patches: [
+      core(
+        'close',
+        'await retire(run.runId, run.closedAt);\n    const left = await store.update(leaveOpenRunsOf(run));',
+        'const left = await store.update(leaveOpenRunsOf(run));\n    await retire(run.runId, run.closedAt);',
+      ),
+    ],
+  },
+  {
+    name: 'the dead of an ended run are not cancelled',
+    patches: [
+      core('run-changes', "['ready', 'claimed', 'retrying', 'dead'];", "['ready', 'claimed', 'retrying'];"),
+    ],
+  },
+  {
+    name: 'a key is bound although it is taken',
+    patches: [
+      core(
+        'trigger',
+        "any(absent, where('expiresAt', '<=', now))",
+        "any(absent, where('expiresAt', '>', 0))",
+      ),
+    ],
+  },
+  {
+    name: 'an accepted run that was not started is left to its client',
+    patches: [
+      core(
+        'sweep',
+        'const outcome = await startExecution(executions, run, deployed);',
+        "const outcome = 'left';",
+      ),
+    ],
+  },
+  {
+    name: 'the sweeper does not close what ended',
+    patches: [
+      core('sweep', "if (execution.status !== 'RUNNING') {", "if (execution.status === 'ABORTED') {"),
+    ],
+  },
+  {
+    name: 'a held run waits for a person although nothing is dead',
+    patches: [
+      core('sweep', "else if (run.status === 'held') await checkHeld(run, steps, deployed, log);", ''),
+      core(
+        'collect',
+        "if (answer === 'refused' || late || (step.deaths ?? 0) > 0) await heal(step.runId, log);",
+        '',
+      ),
+    ],
+  },
+];
