@@ -7,7 +7,7 @@ import { RUNBOOK } from '#constructs/alarms.ts';
 import { visibilityFor } from '#constructs/mappings.ts';
 import { INLINE_BYTES } from '#core/payload.ts';
 import { MAX_RESUMES } from '#core/resume.ts';
-import { maxReceiveCount } from '#core/retry.ts';
+import { MAX_DEFERRALS, maxReceiveCount } from '#core/retry.ts';
 import { nextCheckMs, RETENTION_MS } from '#core/run-changes.ts';
 import { MAX_BODY_BYTES } from '#runtime/trigger-http.ts';
 import { PRICES } from '../../lib/cli/demo-cost.ts';
@@ -74,6 +74,7 @@ describe('limits', () => {
       `up to ${base} s, ${2 * (base ?? 0)} s, ${4 * (base ?? 0)} s`,
       `${max} s by default`,
     ],
+    ['calls of a downstream that always answers "later"', `${MAX_DEFERRALS + 1} a round`],
     ['receives of a message', `tries + ${spare}`],
     ['worker function', `${functionSeconds} s by default`, 'visibility 6 times'],
     [
