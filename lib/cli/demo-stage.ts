@@ -56,7 +56,7 @@ export const good = (stage: DemoStage, text: string): void =>
   line(stage, `${stage.screen.paint('green', '✓')} ${text}`);
 
 const POLL_MS = 200;
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 180_000; // on a busy machine; otherwise each wait is over within seconds
 
 /** Asks until the answer is there. @throws CliError `demo_stuck` */
 export async function until<T>(what: string, run: string, ask: () => Promise<T | undefined>): Promise<T> {
