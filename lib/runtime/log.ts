@@ -28,9 +28,10 @@ function lineOf(level: Level, message: string, context: LogFields, fields: LogFi
     message: bounded(message),
   };
   let characters = 0;
-  // What the log belongs to comes first: no field of a later line replaces it or crowds it out.
+  // Task authors hand over anything, null too. What the log belongs to comes first: no field of a later line
+  // replaces it or crowds it out.
   for (const from of [context, fields])
-    for (const [name, value] of Object.entries(from)) {
+    for (const [name, value] of Object.entries(from ?? {})) {
       if (OWN.has(name) || Object.hasOwn(line, name)) continue;
       const kept = bounded(value);
       characters += name.length + (typeof kept === 'string' ? kept.length : 0);
@@ -56,6 +57,6 @@ export function createLog(
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => createLog({ ...fields, ...context }, least, write),
+    child: (fields) => createLog({ ...context, ...fields, ...context }, least, write),
   };
 }

@@ -1,28 +1,25 @@
 /**
  * Field cases of waits and tries, run to the end on a queue in virtual time: H14 against a downstream over HTTP (its
- * template part, no retry on invoke steps, is in test/infra/workflow.test.ts), H24's locks, H25, H27 (b). H27 (a) is
- * open until there is compensation; delays asked by callers and ordered pools (H25) are not built.
+ * template part, no retry on invoke steps, is in test/infra/workflow.test.ts) and H25. Delays asked by callers and
+ * ordered pools (H25) are not built.
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { httpDownstream } from '#adapters/downstream-http.ts';
 import { handle } from '#core/contract.ts';
-import { PermanentError, RetryAfterError } from '#core/errors.ts';
+import { RetryAfterError } from '#core/errors.ts';
 import { stepItemKey } from '#core/items.ts';
-import { LEASE_GRACE_MS, maxReceiveCount } from '#core/retry.ts';
+import { maxReceiveCount } from '#core/retry.ts';
 import type { Store } from '#core/store.ts';
-import { REPLAY_ATTRIBUTE } from '#runtime/worker-pool.ts';
 import { aStep, reserve, seed } from '#test/examples.ts';
 import {
   bodyOf,
   countingPool,
   enteredTask,
   lambdaContext,
-  pass,
   poolOnQueue,
   printed,
-  reported,
   runIdOf,
   sqsRecord,
   virtualTime,
@@ -69,7 +66,7 @@ async function stubborn(status: number, headers: Record<string, string> = {}) {
 async function runToTheEnd(status: number, headers?: Record<string, string>) {
   printed();
   const { asked, task } = await stubborn(status, headers);
-  const pool = poolOnQueue([task], maxReceiveCount(TRIES));
+  const pool = poolOnQueue([task], { maxReceives: maxReceiveCount(TRIES) });
   pool.queue.send(bodyOf(await enteredTask(pool, 1, { trylimit: TRIES })));
   await pool.queue.drain(pool.handler);
   expect(pool.queue.dead).toHaveLength(1);
@@ -129,7 +126,7 @@ describe('H14 retry layers multiply each other', () => {
       calls += 1;
       throw calls % 2 === 0 ? new RetryAfterError('busy', 1) : new Error('down');
     });
-    const pool = poolOnQueue([mixed], maxReceiveCount(TRIES));
+    const pool = poolOnQueue([mixed], { maxReceives: maxReceiveCount(TRIES) });
     pool.queue.send(bodyOf(await enteredTask(pool, 1, { trylimit: TRIES })));
     await pool.queue.drain(pool.handler);
     expect(calls).toBeLessThanOrEqual(12);
@@ -157,8 +154,8 @@ describe('H25 negative, fractional or huge delays', () => {
     async (_name, value, asked) => {
       printed();
       const { task } = await stubborn(429, value === undefined ? {} : { 'retry-after': value });
-      const pool = poolOnQueue([task], maxReceiveCount(TRIES));
-        const command = await enteredTask(pool, 1, { trylimit: TRIES });
+      const pool = poolOnQueue([task], { maxReceives: maxReceiveCount(TRIES) });
+      const command = await enteredTask(pool, 1, { trylimit: TRIES });
       pool.queue.send(bodyOf(command));
       await pool.queue.deliver(pool.handler);
       const [seconds] = pool.queue.hidden;
@@ -186,7 +183,7 @@ describe('H25 negative, fractional or huge delays', () => {
   ])('H25 a handler that asks for %s seconds: a whole and legal visibility', async (seconds) => {
     printed();
     const asks = handle(patient, () => Promise.reject(new RetryAfterError('busy', seconds as number)));
-    const pool = poolOnQueue([asks], maxReceiveCount(TRIES));
+    const pool = poolOnQueue([asks], { maxReceives: maxReceiveCount(TRIES) });
     pool.queue.send(bodyOf(await enteredTask(pool, 1, { trylimit: TRIES })));
     await pool.queue.drain(pool.handler);
     expect(pool.queue.hidden.length).toBeGreaterThan(0);
@@ -201,7 +198,7 @@ describe('H25 negative, fractional or huge delays', () => {
       printed();
       const longest = { ...reserve, retry: { tries: 10, baseSeconds: 43_200, maxSeconds: 43_200 } };
       const fails = handle(longest, () => Promise.reject(new Error('down')));
-      const pool = poolOnQueue([fails], 25);
+      const pool = poolOnQueue([fails], { maxReceives: 25 });
       const command = await enteredTask(pool, 1, { trylimit: 2000 });
       const step = aStep({
         ...stepItemKey(runIdOf(1), 'Reserve'),
@@ -239,94 +236,4 @@ describe('H25 negative, fractional or huge delays', () => {
     }
     expect(pool.effects.size).toBe(0);
   });
-});
-
-describe('H24 locks that have expired and are still there', () => {
-  test.each([
-    ['long expired', -60_000 - LEASE_GRACE_MS, 1],
-    ['just past its grace', -1 - LEASE_GRACE_MS, 1],
-    ['at its grace', -LEASE_GRACE_MS, 0],
-    ['just ended', -1, 0],
-    ['live', 30_000, 0],
-  ])(
-    'H24 a lock that is %s: taken over %i ms after its end exactly once it may be',
-    async (_name, until, effects) => {
-      printed();
-      const pool = countingPool();
-      const command = await enteredTask(pool, 1);
-      await seed(
-        pool.store,
-        aStep({
-          ...stepItemKey(runIdOf(1), 'Reserve'),
-          runId: runIdOf(1),
-          status: 'claimed',
-          owner: 'other',
-          fence: 1,
-          tries: 1,
-          started: 1,
-          leaseUntil: Date.now() + until,
-        }),
-      );
-      for (const receives of [1, 2]) {
-        const response = await pool.handler(
-          { Records: [sqsRecord(bodyOf(command), {}, receives)] },
-          lambdaContext(),
-        );
-        expect(reported(response)).toHaveLength(effects === 1 ? 0 : 1);
-      }
-      expect(pool.effects.size).toBe(effects);
-    },
-  );
-});
-
-describe('H27 replay that rewraps', () => {
-  test.each(['by the console', 'by our own tool'])(
-    'H27 (b) dead-lettered and replayed three times %s: the same bytes, key and ids each time',
-    async (how) => {
-      printed();
-      const seen: object[] = [];
-      let fixed = false;
-      const task = handle(
-        reserve,
-        async (input, { idempotencyKey, correlationId, taskId, tenant, attempt }) => {
-          seen.push({ input, idempotencyKey, correlationId, taskId, tenant, attempt });
-          if (!fixed) throw new PermanentError('broken');
-          return { reservationId: 'r' };
-        },
-      );
-      const pool = poolOnQueue([task]);
-      const body = bodyOf(await enteredTask(pool, 1, { data: { orderId: `O'Neil "\\ 😀 \u2028` } }));
-      const attributes = {
-        type: { dataType: 'String' as const, stringValue: reserve.type },
-        tenant: { dataType: 'String' as const, stringValue: 'acme' },
-      };
-      pool.queue.send(body, attributes);
-      for (let replay = 1; replay <= 3; replay += 1) {
-        await pool.queue.drain(pool.handler);
-        expect(pool.queue.dead.map((message) => [message.body, message.attributes])).toEqual([
-          [
-            body,
-            replay === 1 || how === 'by the console'
-              ? attributes
-              : {
-                  ...attributes,
-                  [REPLAY_ATTRIBUTE]: { dataType: 'Number', stringValue: String(replay - 1) },
-                },
-          ],
-        ]);
-        pass(LEASE_GRACE_MS + 1000);
-        fixed = replay === 3;
-        const marked = {
-          ...attributes,
-          [REPLAY_ATTRIBUTE]: { dataType: 'Number' as const, stringValue: String(replay) },
-        };
-        pool.queue.redrive(how === 'by the console' ? undefined : marked);
-      }
-      await pool.queue.drain(pool.handler);
-      expect(pool.queue.dead).toEqual([]);
-      expect(seen).toHaveLength(4);
-      for (const one of seen) expect(one).toEqual({ ...seen[0] });
-      expect(await stepOf(pool.store)).toMatchObject({ status: 'done', started: 4, deaths: 3 });
-    },
-  );
 });

@@ -239,8 +239,11 @@ export function workQueue(maxReceives = maxReceiveCount(3)) {
 }
 
 /** A pool whose queue is {@link workQueue}. */
-export function poolOnQueue(handlers: readonly TaskHandler[], maxReceives?: number) {
+export function poolOnQueue(
+  handlers: readonly TaskHandler[],
+  { maxReceives, ...options }: BatchOptions & { readonly maxReceives?: number } = {},
+) {
   const queue = workQueue(maxReceives);
   const ports = { ...poolPorts(), visibility: queue.visibility };
-  return { ...ports, queue, handler: workerPool(ports, handlers) as unknown as QueueHandler };
+  return { ...ports, queue, handler: workerPool(ports, handlers, options) as unknown as QueueHandler };
 }
