@@ -87,6 +87,7 @@ describe('limits', () => {
       'items of a run',
       `${RETENTION_MS / 1000 / DAY} days`,
       `payloads ${constantOf('lib/stacks/state.ts', 'PAYLOAD_DAYS')} days`,
+      `timeline entries ${(constantOf('lib/core/project.ts', 'LONGEST_TIMELINE_MS') + RETENTION_MS) / 1000 / DAY} days`,
     ],
   ];
   const rows = new Map(rowsBelow('## Limits').map(([what = '', value = '']) => [what, value]));
@@ -128,6 +129,12 @@ describe('what is deployed', { timeout: 60_000 }, () => {
   test('alarms', () => {
     expect(idle('alarms')).toBe(
       `${of('AWS::CloudWatch::Alarm').length} x 0.10 + ${of('AWS::CloudWatch::CompositeAlarm').length} composite x 0.50`,
+    );
+    const ofOnePool = of('AWS::CloudWatch::Alarm').filter(({ Properties }) =>
+      / shipping[ ,.]/.test(Properties.AlarmDescription),
+    );
+    expect(readme).toContain(
+      ofOnePool.length === 3 ? '0.30 for its three alarms' : `${ofOnePool.length} alarms`,
     );
     expect(of('AWS::CloudWatch::Dashboard')).toHaveLength(1);
     expect(of('AWS::KMS::Key')).toHaveLength(0);
