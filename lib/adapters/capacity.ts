@@ -45,12 +45,22 @@ const bytesOf = (attributes: Attributes | undefined): number =>
 const has = (item: Attributes, { partition, sort }: IndexKeys): boolean =>
   item[partition] !== undefined && item[sort] !== undefined;
 
-function touches(
-  { UpdateExpression = '', ExpressionAttributeNames = {} }: Request,
+const namesIn = (expression: string, names: Record<string, string> = {}): (string | undefined)[] =>
+  (expression.match(/#\w+/g) ?? []).map((name) => names[name]);
+
+/** What an update costs in an index: an entry that moves is written twice, one that is taken out once. */
+function updateOf(
+  { UpdateExpression = '', ExpressionAttributeNames }: Request,
+  after: Attributes | undefined,
   index: IndexKeys,
-): boolean {
-  const changed = (UpdateExpression.match(/#\w+/g) ?? []).map((name) => ExpressionAttributeNames[name]);
-  return changed.includes(index.partition) || changed.includes(index.sort);
+): number {
+  const keys = [index.partition, index.sort];
+  const touches = (expression: string): boolean =>
+    namesIn(expression, ExpressionAttributeNames).some((name) => keys.includes(name ?? ''));
+  if (after !== undefined && has(after, index)) return touches(UpdateExpression) ? 2 : 0;
+  // Items of another kind may have one of the keys without ever being in the index.
+  const removed = /\bREMOVE\b(.*?)(?=\b(?:SET|ADD|DELETE)\b|$)/s.exec(UpdateExpression)?.[1] ?? '';
+  return touches(removed) ? 1 : 0;
 }
 
 /**
@@ -80,10 +90,8 @@ export function unitsOf(
     };
   const after = operation === 'PutItem' ? request.Item : response.Attributes;
   const indexWrites = indexes.map((index): number => {
-    const entry = after !== undefined && has(after, index);
-    if (operation === 'PutItem') return entry ? 1 : 0;
-    if (!touches(request, index)) return 0;
-    return entry ? 2 : 1;
+    if (operation === 'UpdateItem') return updateOf(request, after, index);
+    return after !== undefined && has(after, index) ? 1 : 0;
   });
   return {
     read: 0,

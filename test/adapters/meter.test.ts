@@ -59,6 +59,13 @@ describe('units of one call', () => {
       { read: 0, write: 1, indexWrite: 1 },
     ],
     [
+      'an update that sets one key of an index, of an item that is not in it',
+      'UpdateItem',
+      { UpdateExpression: 'SET #n0 = :v REMOVE #n9', ExpressionAttributeNames: { ...names, '#n9': 'other' } },
+      { response: { Attributes: key } },
+      { read: 0, write: 1, indexWrite: 0 },
+    ],
+    [
       'an update refused for want of an item',
       'UpdateItem',
       {},
