@@ -39,13 +39,17 @@ vi.mock(import('#adapters/sqs.ts'), async (original) => {
 });
 
 /** Stage -> what it cost over a whole order. */
-const costs = new Map<string, { calls: Map<string, number>; read: number; write: number; indexWrite: number; times: number }>();
+const costs = new Map<
+  string,
+  { calls: Map<string, number>; read: number; write: number; indexWrite: number; times: number }
+>();
 const { system } = suite();
 let bench: Bench;
 
 function book(stage: string, { calls, units }: Reading): void {
   const cost = costs.get(stage) ?? { calls: new Map(), read: 0, write: 0, indexWrite: 0, times: 0 };
-  for (const [name, count] of Object.entries(calls)) cost.calls.set(name, (cost.calls.get(name) ?? 0) + count);
+  for (const [name, count] of Object.entries(calls))
+    cost.calls.set(name, (cost.calls.get(name) ?? 0) + count);
   cost.read += units.read;
   cost.write += units.write;
   cost.indexWrite += units.indexWrite;
@@ -56,12 +60,17 @@ function book(stage: string, { calls, units }: Reading): void {
 beforeAll(async () => {
   bench = conformanceBench(system);
   const hands = { ...bench, sfn: system.sfn };
-  const path = await inProcess(hands, system.machines['order'] ?? '', system.payloadBucket, async (stage, call) => {
-    meter.reset();
-    const answer = await call();
-    book(stage, meter.reading());
-    return answer;
-  });
+  const path = await inProcess(
+    hands,
+    system.machines['order'] ?? '',
+    system.payloadBucket,
+    async (stage, call) => {
+      meter.reset();
+      const answer = await call();
+      book(stage, meter.reading());
+      return answer;
+    },
+  );
   try {
     await path.order(anOrder('metered'), freshId('key'));
   } finally {
@@ -102,8 +111,25 @@ test('prints what one order costs, by stage', () => {
   expect(costs.size).toBe(7);
 });
 
+/** The request budget of the hot path: whoever changes a number here says why in the commit. */
 test.each([
-  ['trigger', {}],
-])('%s', (stage, wanted) => {
-  expect(shown(stage)).toMatchObject(wanted);
+  // KEY and RUN; RUN stands in the index of open runs.
+  ['trigger', 1, { 'DynamoDB.PutItem': 2, 'SFN.StartExecution': 1 }, { read: 0, write: 2, indexWrite: 1 }],
+  // STEP, then RUN alone where the input is all that the step needs, or the whole run where it takes earlier results.
+  [
+    'dispatch',
+    4,
+    { 'DynamoDB.GetItem': 2, 'DynamoDB.Query': 2, 'DynamoDB.UpdateItem': 4, 'SNS.PublishBatch': 4 },
+    { read: 5, write: 4, indexWrite: 0 },
+  ],
+  // Claim and commit.
+  ['worker', 4, { 'DynamoDB.UpdateItem': 8 }, { read: 0, write: 8, indexWrite: 0 }],
+  ['collect', 4, { 'SFN.SendTaskSuccess': 4 }, { read: 0, write: 0, indexWrite: 0 }],
+  ['relay', 6, { 'SNS.PublishBatch': 6 }, { read: 0, write: 0, indexWrite: 0 }],
+  // A line of the timeline for each event, and the run's row for its first and its last.
+  ['project', 6, { 'DynamoDB.PutItem': 8 }, { read: 0, write: 8, indexWrite: 4 }],
+  // RUN, its four steps, and out of the index of open runs.
+  ['close', 1, { 'DynamoDB.Query': 2, 'DynamoDB.UpdateItem': 6 }, { read: 4, write: 8, indexWrite: 1 }],
+])('%s: requests and units are as budgeted', (stage, times, calls, units) => {
+  expect(shown(stage)).toEqual({ times, calls, ...units });
 });

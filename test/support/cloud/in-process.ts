@@ -27,7 +27,10 @@ export interface Hands {
   readonly queue: (what: string) => Promise<{ readonly url: string; readonly arn: string }>;
   readonly topic: (what: string) => Promise<string>;
   readonly subscribed: (topicArn: string, to: { url: string; arn: string }) => Promise<void>;
-  readonly taken: <T>(from: { url: string; arn: string }, wanted: (body: string) => T | undefined) => Promise<T>;
+  readonly taken: <T>(
+    from: { url: string; arn: string },
+    wanted: (body: string) => T | undefined,
+  ) => Promise<T>;
 }
 
 type Handler = (event: unknown, context: unknown) => Promise<unknown>;
@@ -44,7 +47,10 @@ const POOLS: Readonly<Record<string, string>> = {
 /** The deployed states, whose calls of dispatch go to a queue instead. */
 async function statesOf(sfn: SFNClient, stateMachineArn: string, queueUrl: string): Promise<object> {
   const { definition = '' } = await sfn.send(new DescribeStateMachineCommand({ stateMachineArn }));
-  const { States, StartAt } = JSON.parse(definition) as { States: Record<string, Record<string, unknown>>; StartAt: string };
+  const { States, StartAt } = JSON.parse(definition) as {
+    States: Record<string, Record<string, unknown>>;
+    StartAt: string;
+  };
   const changed = Object.entries(States).map(([name, state]) => {
     if (!String(state['Resource']).endsWith('lambda:invoke.waitForTaskToken')) return [name, state];
     const { Payload } = state['Arguments'] as { Payload: object };
@@ -76,10 +82,10 @@ async function downstream(): Promise<{ url: string; close: () => void }> {
 export async function inProcess(hands: Hands, machineArn: string, payloadBucket: string, watch: Watch) {
   const dynamo = new DynamoDBClient({});
   const [stateTable, viewsTable] = [await createStateTable(dynamo), await createViewsTable(dynamo)];
-  const [requests, work, inbox, aside] = await Promise.all(
-    ['requests', 'work', 'inbox', 'aside'].map((what) => hands.queue(what)),
-  );
-  if (!requests || !work || !inbox || !aside) throw new Error('the queues were not made');
+  const requests = await hands.queue('requests');
+  const work = await hands.queue('work');
+  const inbox = await hands.queue('inbox');
+  const aside = await hands.queue('aside');
   const [commands, events] = [await hands.topic('commands'), await hands.topic('events')];
   await hands.subscribed(commands, work);
   await hands.subscribed(events, inbox);
@@ -104,7 +110,15 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
   const handlerOf = async (stage: string): Promise<Handler> =>
     ((await import(`../../../lambdas/${stage}.ts`)) as { handler: Handler }).handler;
   const handlers = new Map<string, Handler>();
-  for (const stage of ['trigger', 'dispatch', 'collect', 'relay', 'project', 'close', ...Object.values(POOLS).map((pool) => `worker-${pool}`)])
+  for (const stage of [
+    'trigger',
+    'dispatch',
+    'collect',
+    'relay',
+    'project',
+    'close',
+    ...Object.values(POOLS).map((pool) => `worker-${pool}`),
+  ])
     handlers.set(stage, await handlerOf(stage));
   const call = (stage: string, event: unknown, shownAs = stage): Promise<unknown> =>
     watch(shownAs, async () => {
@@ -115,7 +129,11 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
 
   async function item({ PK, SK }: Key): Promise<Item | undefined> {
     const { Item: found } = await dynamo.send(
-      new GetItemCommand({ TableName: stateTable, Key: { PK: { S: PK }, SK: { S: SK } }, ConsistentRead: true }),
+      new GetItemCommand({
+        TableName: stateTable,
+        Key: { PK: { S: PK }, SK: { S: SK } },
+        ConsistentRead: true,
+      }),
     );
     return found && toItem(found);
   }
@@ -125,8 +143,8 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
   async function streamed(stages: readonly string[], before: Item | undefined, key: Key): Promise<Item> {
     const after = await item(key);
     if (!after) throw new Error(`no item ${key.PK} ${key.SK}`);
-    for (const stage of stages)
-      await call(stage, { Records: [streamRecord(before, after, String((sequence += 1)))] });
+    sequence += 1;
+    for (const stage of stages) await call(stage, { Records: [streamRecord(before, after, `${sequence}`)] });
     if (stages.includes('relay')) {
       const event = await hands.taken(inbox, (body) => body);
       await call('project', { Records: [sqsRecord(event)] });
@@ -153,7 +171,9 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
       await streamed(['collect', 'relay'], before, stepKey);
     }
     const end = await until('the execution has ended', async () => {
-      const now = await hands.sfn.send(new DescribeExecutionCommand({ executionArn: executionArn(stateMachineArn, id) }));
+      const now = await hands.sfn.send(
+        new DescribeExecutionCommand({ executionArn: executionArn(stateMachineArn, id) }),
+      );
       return now.status === 'RUNNING' ? undefined : now;
     });
     await call('close', { detail: { stateMachineArn, name: id, status: end.status, output: end.output } });
