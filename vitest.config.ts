@@ -9,6 +9,7 @@ const project = (
     fileParallelism?: boolean;
     globalSetup?: string[];
     setupFiles?: string[];
+    isolate?: boolean;
   } = {},
 ) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], environment: 'node', ...more },
@@ -22,7 +23,8 @@ export default defineConfig({
       project('adapters'),
       project('contract', { testTimeout: 20_000 }),
       project('lambdas', { testTimeout: 20_000 }),
-      project('infra', { testTimeout: 60_000, hookTimeout: 120_000 }),
+      // The CDK takes seconds to load: once a worker, not once a file.
+      project('infra', { testTimeout: 60_000, hookTimeout: 120_000, isolate: false }),
       project('architecture', { testTimeout: 60_000 }),
       project('simulation', { testTimeout: 60_000 }),
       // The local cloud is one process that all files share: one file at a time.
