@@ -41,7 +41,7 @@ export function seenFilter(capacity = 20_000): SeenFilter {
     const second = (hash(id, 0x9747b28c) | 1) >>> 0;
     for (let turn = 0; turn < hashes; turn += 1) {
       const bit = (first + turn * second) % bits;
-      if (((bytes[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
+      if (((bytes[bit >> 3] as number) & (1 << (bit & 7))) === 0) return false;
     }
     return true;
   }
@@ -61,7 +61,7 @@ export function seenFilter(capacity = 20_000): SeenFilter {
       const second = (hash(id, 0x9747b28c) | 1) >>> 0;
       for (let turn = 0; turn < hashes; turn += 1) {
         const bit = (first + turn * second) % bits;
-        newer[bit >> 3] = (newer[bit >> 3] ?? 0) | (1 << (bit & 7));
+        newer[bit >> 3] = (newer[bit >> 3] as number) | (1 << (bit & 7));
       }
     },
   };

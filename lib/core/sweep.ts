@@ -74,7 +74,7 @@ export function sweeper(ports: SweepPorts) {
     const deployed = ports.workflows.get(run.workflow);
     if (deployed === undefined) log.error('open run of a workflow that is not deployed', { run: run.runId });
     else if (run.status === 'running') await checkRunning(run, steps, deployed, log);
-    else if (run.status === 'held') await checkHeld(run, steps, deployed, log);
+    else await checkHeld(run, steps, deployed, log);
     const touched = await store.update(checkedRunOf(run, clock.now()));
     return touched.item && asRun(touched.item);
   }

@@ -329,12 +329,11 @@ export function worker(ports: WorkerPorts) {
     };
     if (failure.class === 'permanent') return giveUp('permanent');
     const deferred = failure.class === 'throttled';
-    const waitsLeft = Math.min(
-      maxReceiveCount(command.trylimit) - delivery.receiveCount,
-      MAX_DEFERRALS - (claimed.deferred ?? 0),
-    );
-    if (deferred && waitsLeft <= 0) return giveUp('starved');
     if (!deferred && claimed.tries >= command.trylimit) return giveUp('exhausted');
+    const receivesLeft = maxReceiveCount(command.trylimit) - delivery.receiveCount;
+    const waitsLeft = Math.min(receivesLeft, MAX_DEFERRALS - (claimed.deferred ?? 0));
+    // After its last receive the message does not come back: a wait would have no end and no reason on record.
+    if ((deferred ? waitsLeft : receivesLeft) <= 0) return giveUp('starved');
     const wait = deferred
       ? deferralMs(tried.retryAfterSeconds, claimed.deadline - now, waitsLeft)
       : backoffMs(handler.contract.retry, claimed.tries, ids.random());

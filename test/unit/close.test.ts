@@ -200,6 +200,12 @@ describe('a run that has moved on is left alone', () => {
     expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
   });
 
+  test('when it vanishes before it leaves the index of open runs: what was seen last is the answer', async () => {
+    const { close, memory } = await scene(aRun({ status: 'succeeded', closedAt: T0 }));
+    const gone: Store = { ...memory, update: async () => ({ written: false, item: undefined }) };
+    expect(await close(succeeded, { store: gone })).toMatchObject({ status: 'succeeded', closedAt: T0 });
+  });
+
   test('when it vanishes between the look and the write', async () => {
     const { close, memory } = await scene(aRun());
     const gone: Store = { ...memory, update: async () => ({ written: false, item: undefined }) };

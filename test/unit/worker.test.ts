@@ -203,6 +203,18 @@ describe('a copy of a task', () => {
     expect(bench.calls).toEqual([]);
   });
 
+  test('with other data than the one that was claimed is told, and has no effect', async () => {
+    const bench = await workBench({ step: aStep() });
+    await bench.deliver();
+    const other = aCommand({ data: { orderId: 'o-2' } });
+    expect(await bench.deliver({ command: other, messageId: 'message-2' })).toEqual(ACK);
+    expect(bench.calls).toHaveLength(1);
+    expect(bench.log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: 'copy of a task with other data' }),
+    );
+    expect(JSON.stringify(bench.log.lines)).not.toContain('o-2');
+  });
+
   test('delivered twice at the same time has one effect', async () => {
     const bench = await workBench({ step: aStep() });
     const both = await Promise.all([bench.deliver(), bench.deliver({ messageId: 'message-2' })]);
@@ -273,6 +285,22 @@ describe('a failed try', () => {
       }
     expect(bench.calls).toHaveLength(3);
     expect(await bench.now()).toMatchObject({ status: 'dead', reason: 'exhausted', started: 3, deaths: 1 });
+  });
+
+  test('on the last receive of its message starves the task: no message would come back for another try', async () => {
+    const waiting = await workBench({ step: aStep(), handler: noAnswer });
+    expect(await waiting.deliver({ receiveCount: 17 })).toEqual(again(1));
+    const bench = await workBench({ step: aStep(), handler: noAnswer });
+    expect(await bench.deliver({ receiveCount: 18 })).toEqual(BURN);
+    expect(await bench.now()).toMatchObject({
+      status: 'dead',
+      reason: 'starved',
+      tries: 1,
+      failure: { class: 'retryable', message: 'no answer' },
+    });
+    const spent = await workBench({ step: aStep({ tries: 2, fence: 2 }), handler: noAnswer });
+    expect(await spent.deliver({ receiveCount: 18 })).toEqual(BURN);
+    expect(await spent.now()).toMatchObject({ status: 'dead', reason: 'exhausted' });
   });
 
   test('whose worker was lost on its last try is exhausted by the next copy', async () => {
