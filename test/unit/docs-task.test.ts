@@ -85,8 +85,18 @@ describe('"Write a task"', { timeout: 120_000 }, () => {
   });
 
   test('compiles', () => {
-    const { stdout } = run(join(ROOT, 'node_modules/typescript/bin/tsc'), '--noEmit');
-    expect(stdout).toBe('');
+    const include = ['lib/workflows', 'lambdas/worker-mail.ts'];
+    writeFileSync(join(root, 'tsconfig.part.json'), JSON.stringify({ extends: './tsconfig.json', include }));
+    // One fault of our own: a compiler that saw nothing would not find it.
+    writeFileSync(
+      join(root, 'lib/workflows/wrong.ts'),
+      `import { mail } from './greet/tasks.ts';\nmail.shout();\n`,
+    );
+    const { stdout } = run(join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.part.json');
+    rmSync(join(root, 'lib/workflows/wrong.ts'));
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringContaining("wrong.ts(2,6): error TS2339: Property 'shout'"),
+    ]);
   });
 
   test('has a queue, a function and a state machine of its own', () => {
