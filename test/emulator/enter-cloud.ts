@@ -1,10 +1,5 @@
-/** Runs in each worker before its test file: turns the process to the deployed system. */
+/** Runs in each worker before its test file. */
 import { inject } from 'vitest';
-import { trustCertificate } from '#local/certificate.ts';
+import { enter } from '#test/cloud/enter.ts';
 
-const { variables, certificate } = inject('target');
-if (certificate) {
-  for (const name of Object.keys(process.env)) if (/^(AWS|CDK)_/.test(name)) delete process.env[name];
-  trustCertificate(certificate);
-}
-Object.assign(process.env, variables);
+enter(inject('target'));

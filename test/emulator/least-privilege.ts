@@ -2,10 +2,12 @@
  * `npm run test:iam`: takes each Allow statement of each function's role away in turn, by the IAM API, and drives the
  * whole path; what still goes through without a statement is listed, and must be explained (explained-grants.ts) or
  * taken out of the code. With `--actions` each action of a statement on its own; with names (`dispatch collect`) only
- * those functions. Starts a local cloud of its own; takes about ten minutes on two cores.
+ * those functions. On a local cloud of its own, or as test/emulator/global-setup.ts says; about ten minutes on two cores.
  */
-import { trustCertificate } from '#local/certificate.ts';
+
 import { deployed } from '#test/cloud/deployed.ts';
+import { enter } from '#test/cloud/enter.ts';
+import { environmentCloud } from '#test/cloud/environment-cloud.ts';
 import { eachAction, type Grant, grantsOf, without } from '#test/cloud/grants.ts';
 import { ownCloud } from '#test/cloud/own-cloud.ts';
 import { wholePath } from '#test/cloud/whole-path.ts';
@@ -25,12 +27,12 @@ const nameOf = ({ stage, actions, resources }: Grant): string =>
   `${stage} ${actions.join(', ')} on ${resources}`.slice(0, 200);
 
 async function main(): Promise<number> {
-  const cloud = await ownCloud((line) => console.log(`  ${line}`));
+  const own = process.env['EDOW_TEST_CLOUD'] !== 'environment';
+  const cloud = own ? await ownCloud((line) => console.log(`  ${line}`)) : undefined;
   try {
-    for (const name of Object.keys(process.env)) if (/^(AWS|CDK)_/.test(name)) delete process.env[name];
-    Object.assign(process.env, cloud.target.variables);
-    if (cloud.target.certificate) trustCertificate(cloud.target.certificate);
-    const system = deployed(cloud.target);
+    const target = cloud?.target ?? (await environmentCloud());
+    enter(target);
+    const system = deployed(target);
     const path = wholePath(system);
     const drive = (stage: string, withinMs: number) =>
       stage === 'sweep' ? path.sweep({ withinMs }) : path.order({ withinMs });
@@ -76,7 +78,7 @@ async function main(): Promise<number> {
     for (const grant of needless) console.log(`explained, and needed after all: ${nameOf(grant)}`);
     return wanted.length > 0 && unexplained.length === 0 && needless.length === 0 ? 0 : 1;
   } finally {
-    await cloud.stop();
+    await cloud?.stop();
   }
 }
 
