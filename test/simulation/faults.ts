@@ -80,7 +80,7 @@ export const FAULT_KINDS = Object.keys(FAULTS) as FaultKind[];
 /** Part of the kinds that one schedule draws. */
 const ACTIVE = 0.22;
 /** Kinds of a schedule at least. */
-const LEAST_KINDS = 5;
+const LEAST_KINDS = 10;
 
 export interface Faults {
   /** Whether the fault happens at this occasion. */

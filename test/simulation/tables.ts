@@ -25,6 +25,7 @@ export function tablesOf(actors: Actors): Tables {
   const due = new Map<string, number>();
   const current = new Map<string, Item>();
   const memory = memoryStore({
+    copies: false,
     onChange: (before, after) => {
       if (typeof after['checkAt'] === 'number') due.set(after.PK, after['checkAt']);
       else if (after.SK === 'RUN') due.delete(after.PK);
