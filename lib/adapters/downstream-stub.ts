@@ -5,7 +5,8 @@
  * PK `CALL#operation`, SK idempotency key: `calls`, `effects` (1 once it was done), `taken` (calls that got the
  * effect or, asking again, its answer), `body` (JSON text of the first), `at`.
  * PK `FAULT#operation`, SK subject (an order id): `fails`, how many calls fail before one succeeds (-1: all),
- * `kind`: `error` | `permanent` | `throttled`, `retryAfter` seconds.
+ * `kind`: `error` | `permanent` | `throttled` | `crash`, `retryAfter` seconds. A `crash` takes effect, and then the
+ * worker's process is killed before it hears of it.
  */
 import { type DynamoDBClient, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Downstream, DownstreamCall } from '#core/downstream.ts';
@@ -15,7 +16,7 @@ import { PermanentError, RetryAfterError } from '#core/errors.ts';
 export interface PlannedFault {
   /** Calls that fail before one succeeds; -1: every call. */
   readonly fails: number;
-  readonly kind: 'error' | 'permanent' | 'throttled';
+  readonly kind: 'error' | 'permanent' | 'throttled' | 'crash';
   /** Seconds, for `throttled`. */
   readonly retryAfter?: number;
 }
@@ -29,8 +30,10 @@ export const callKey = (operation: string, idempotencyKey: string) => ({
   SK: { S: idempotencyKey },
 });
 
-function fail(operation: string, fault: PlannedFault): never {
+function fail(operation: string, fault: PlannedFault): void {
   switch (fault.kind) {
+    case 'crash':
+      return;
     case 'permanent':
       throw new PermanentError(`${operation} refuses this request`, { noEffect: true });
     case 'throttled':
@@ -96,6 +99,7 @@ export function stubDownstream(client: DynamoDBClient, table: string): Downstrea
       const fault = await plannedFault(operation, String(body['orderId']));
       if (fault && (fault.fails < 0 || calls <= fault.fails)) fail(operation, fault);
       await takeEffect(request);
+      if (fault?.kind === 'crash' && calls <= fault.fails) process.kill(process.pid, 'SIGKILL');
       return { id: `${operation}/${idempotencyKey}` };
     },
   };

@@ -82,7 +82,9 @@ test(`${ORDERS} orders in trouble: every effect once, only the poison is dead, a
     return poison.every(({ runId }) => tasks.has(taskIdOf(runId, 'ShipOrder'))) ? letters : undefined;
   });
   const mine = new Set(runs.map(({ runId }) => runId));
-  const tasksDead = new Set(dead.map(({ task }) => task).filter((task) => mine.has(task.split('/')[0] ?? '')));
+  const tasksDead = new Set(
+    dead.map(({ task }) => task).filter((task) => mine.has(task.split('/')[0] ?? '')),
+  );
   expect([...tasksDead].sort()).toEqual(poison.map(({ runId }) => taskIdOf(runId, 'ShipOrder')).sort());
   for (const { runId } of poison) {
     const { run, step } = await books.partition(runId);

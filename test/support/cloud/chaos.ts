@@ -1,5 +1,6 @@
 /** Trouble for the deployed system: planned faults, copies of messages, and what the books say in the end. */
 import { createHash } from 'node:crypto';
+import { SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import {
   CreateQueueCommand,
   DeleteMessageBatchCommand,
@@ -9,7 +10,6 @@ import {
   SendMessageCommand,
   SetQueueAttributesCommand,
 } from '@aws-sdk/client-sqs';
-import { SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import type { Command } from '#core/envelope.ts';
 import type { Deployed } from './deployed.ts';
 import { freshId, STEPS, type StepKey } from './orders.ts';
@@ -29,7 +29,11 @@ export interface Planned {
 }
 
 /** Plans faults for orders by their place in the list. A poisoned order is refused by shipping until it is mended. */
-export async function planFaults(stub: StubBooks, orderIds: readonly string[], seed: string): Promise<Planned> {
+export async function planFaults(
+  stub: StubBooks,
+  orderIds: readonly string[],
+  seed: string,
+): Promise<Planned> {
   const planned = { failing: 0, crashed: 0, poisoned: [] as string[] };
   for (const [place, orderId] of orderIds.entries())
     for (const { step } of STEPS) {
