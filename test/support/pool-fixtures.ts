@@ -148,7 +148,7 @@ export function countingPool(
     return { reservationId: `r-${ctx.idempotencyKey}` };
   });
   const handler = workerPool(ports, [run], options) as unknown as QueueHandler;
-  return { ...ports, visibility: own.visibility, handler, calls, effects };
+  return { ...ports, payloads: own.payloads, visibility: own.visibility, handler, calls, effects };
 }
 
 interface Waiting {
