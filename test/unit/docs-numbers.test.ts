@@ -216,6 +216,22 @@ describe('arithmetic', () => {
     expect(parts.reduce((total, [, , usd]) => total + Number(usd), 0)).toBeCloseTo(Number(sum?.[2]), 5);
   });
 
+  test('units and calls are those that the meter pins', () => {
+    const pinned = read('test/emulator/meter.test.ts');
+    const sumOf = (form: RegExp): number =>
+      [...pinned.matchAll(form)].reduce(
+        (total, [, ...found]) => total + found.reduce((sum, each) => sum + Number(each), 0),
+        0,
+      );
+    const counted = new Map(
+      rowsBelow('**A run**').map(([what, arithmetic]) => [what, Number(arithmetic?.split(' ')[0])]),
+    );
+    expect(counted.get('DynamoDB writes')).toBe(sumOf(/\{ read: \d+, write: (\d+), indexWrite: (\d+) \}/g));
+    expect(counted.get('DynamoDB reads')).toBe(sumOf(/\{ read: (\d+), write: \d+, indexWrite: \d+ \}/g));
+    expect(counted.get('SNS')).toBe(sumOf(/'SNS\.PublishBatch': (\d+)/g));
+    expect(counted.get('Lambda calls')).toBe(sumOf(/'[a-z]+',\s+(\d+),\s+\{/g));
+  });
+
   test('prices are those that the demo counts with', () => {
     const prices = new Map(
       rowsBelow('**A run**').map(([what, arithmetic]) => [what, Number(arithmetic?.split(' x ')[1])]),
