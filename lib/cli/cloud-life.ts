@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type Cloud, DEFAULT_PORT, readRecord } from '#local/cloud.ts';
 import { deploy, type Outputs } from '#local/deploy.ts';
-import { startCloud } from '#local/emulator.ts';
+import { resetCloud, startCloud } from '#local/emulator.ts';
 import { ensureVenv } from '#local/venv.ts';
 import type { Session } from './leaf.ts';
 import type { Screen } from './screen.ts';
@@ -12,12 +12,14 @@ export interface Wanted {
   /** Default: where the cloud of this folder ran last, else 4566. */
   readonly port?: number;
   readonly stateDir: string;
+  /** Empties a cloud that runs already. */
+  readonly fresh?: boolean;
 }
 
 export async function startWithProgress(
   session: Session,
   screen: Screen,
-  { port, stateDir }: Wanted,
+  { port, stateDir, fresh }: Wanted,
 ): Promise<{ cloud: Cloud; reused: boolean }> {
   const say = (line: string): void => screen.say(`  ${line}`);
   // On its own and first: it may take a minute, and may be cut short.
@@ -29,10 +31,12 @@ export async function startWithProgress(
   const started = await starting;
   delete session.unbroken;
   session.where = `the local cloud at ${started.cloud.endpoint}`;
+  const { endpoint } = started.cloud;
+  if (started.reused && fresh) await resetCloud(started.cloud);
   screen.say(
     started.reused
-      ? `  runs already at ${started.cloud.endpoint}: reused with all that is in it`
-      : `  started at ${started.cloud.endpoint} (${duration(Date.now() - begun)})`,
+      ? `  runs already at ${endpoint}: ${fresh ? 'emptied' : 'reused with all that is in it'}`
+      : `  started at ${endpoint} (${duration(Date.now() - begun)})`,
   );
   return started;
 }

@@ -63,8 +63,9 @@ function show(stage: DemoStage, requests: Measured['requests'], prices: readonly
     line(stage, `  ${String(times).padStart(7)}  ${name}`);
   line(
     stage,
-    `USD per million orders of ${TASKS} tasks, at list prices, without the compute time of the handlers:`,
+    `USD per million orders of ${TASKS} tasks, at list prices, without the compute time of the handlers`,
   );
+  line(stage, "(states from the execution's history, units from the bytes of the items by AWS's rule):");
   for (const { what, usd, isDerived } of prices)
     line(
       stage,

@@ -8,6 +8,7 @@ import { port } from './up.ts';
 
 interface Flags extends SharedFlags {
   readonly port?: number;
+  readonly fresh?: boolean;
   readonly down?: boolean;
 }
 
@@ -27,6 +28,7 @@ export function addDemo(program: Command, session: Session): void {
     notes: ['Run again, it uses the cloud that runs, deploys what was changed, and sends new orders.'],
   })
     .option('--port <number>', 'port of 127.0.0.1 (default: 4566, or where it ran before)', port)
+    .option('--fresh', 'empty the local cloud first, if it runs already')
     .option('--down', 'stop the local cloud at the end')
     .action(async (flags: Flags) => {
       const screen = screenFor(session, flags);

@@ -16,7 +16,8 @@ export function addUp(program: Command, session: Session): void {
     notes: ['It needs python3 (3.10 or newer, with venv), nothing else: no container engine, no account.'],
   })
     .option('--port <number>', 'port of 127.0.0.1 (default: 4566, or where it ran before)', port)
-    .action(async (flags: SharedFlags & { port?: number }) => {
+    .option('--fresh', 'empty the local cloud first, if it runs already')
+    .action(async (flags: SharedFlags & { port?: number; fresh?: boolean }) => {
       const screen = screenFor(session, flags);
       session.ifInterrupted = 'stopped. Run npx edow up to go on, or npx edow down to end the local cloud.';
       screen.say('Starting the local cloud');
