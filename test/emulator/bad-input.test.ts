@@ -1,15 +1,11 @@
 /** What nobody should send: refused with the field named, nothing started; on queues isolated, with a reason, unquoted. */
-import {
-  GetEventSourceMappingCommand,
-  ListEventSourceMappingsCommand,
-  UpdateEventSourceMappingCommand,
-} from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandOf } from '#core/envelope.ts';
 import { taskIdOf } from '#core/items.ts';
 import { MAX_BODY_BYTES } from '#runtime/trigger-http.ts';
 import type { Answer, Call, ProblemBody } from '#test/cloud/api.ts';
 import { type MadeCaller, makeCaller } from '#test/cloud/callers.ts';
+import { feedOf } from '#test/cloud/feeds.ts';
 import { logLines } from '#test/cloud/log-lines.ts';
 import { anOrder, freshId } from '#test/cloud/orders.ts';
 import { suite } from '#test/cloud/suite.ts';
@@ -273,18 +269,7 @@ describe('messages that are no commands of ours', () => {
     const { work, dead } = queues('inventory');
     const lettersBefore = await dead.total();
     const since = Date.now();
-    const FunctionName = system.functions['worker-inventory'];
-    const { EventSourceMappings = [] } = await system.lambda.send(
-      new ListEventSourceMappingsCommand({ FunctionName }),
-    );
-    const [mapping] = EventSourceMappings;
-    const feed = async (Enabled: boolean) => {
-      await system.lambda.send(new UpdateEventSourceMappingCommand({ UUID: mapping?.UUID, Enabled }));
-      await until(`the mapping is ${Enabled ? 'on' : 'off'}`, async () => {
-        const { State } = await system.lambda.send(new GetEventSourceMappingCommand({ UUID: mapping?.UUID }));
-        return State === (Enabled ? 'Enabled' : 'Disabled') ? true : undefined;
-      });
-    };
+    const feed = await feedOf(system, 'worker-inventory', ':sqs:');
     // All in the queue before the function sees any: they come in the same batches.
     await feed(false);
     const ids: string[] = [];

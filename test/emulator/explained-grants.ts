@@ -11,6 +11,8 @@ export interface Explained {
   readonly test: string;
 }
 
+const POOLS = ['worker-inventory', 'worker-payment', 'worker-shipping', 'worker-notification'];
+
 export const EXPLAINED: readonly Explained[] = [
   {
     stage: '*',
@@ -20,14 +22,14 @@ export const EXPLAINED: readonly Explained[] = [
     test: 'test/infra/access.test.ts',
   },
   {
-    stage: '*',
+    stage: [...POOLS, 'project', 'collect', 'relay'],
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
     reason:
       'on AWS the event source mapping polls by the role of its function; the local cloud polls by itself',
     test: 'test/infra/access.test.ts',
   },
   {
-    stage: '*',
+    stage: ['collect', 'relay'],
     actions: [
       'dynamodb:DescribeStream',
       'dynamodb:GetRecords',
@@ -36,5 +38,37 @@ export const EXPLAINED: readonly Explained[] = [
     ],
     reason: 'as with queues: on AWS the mapping reads the stream by the role of its function',
     test: 'test/infra/access.test.ts',
+  },
+  {
+    stage: ['collect', 'relay'],
+    actions: ['sqs:SendMessage'],
+    reason: 'only a stream record that failed is set aside; that has a test of its own',
+    test: 'test/emulator/iam.test.ts',
+  },
+  {
+    stage: '*',
+    actions: ['s3:ListBucket'],
+    reason:
+      'without it S3 answers AccessDenied for an object that is not there, and a lost payload would be asked for again and again; the local cloud says NoSuchKey either way',
+    test: 'test/adapters/s3-payloads.test.ts',
+  },
+  {
+    stage: POOLS,
+    actions: ['s3:PutObject'],
+    reason: 'a result over 8 KB goes to the bucket; the reference tasks have none, a team may',
+    test: 'test/unit/worker.test.ts',
+  },
+  {
+    stage: 'worker-notification',
+    actions: ['s3:GetObject'],
+    reason:
+      'a command over 32 KB comes by pointer; the input of this pool is always smaller, other pools show it',
+    test: 'test/unit/worker.test.ts',
+  },
+  {
+    stage: ['close', 'sweep'],
+    actions: ['s3:PutObject'],
+    reason: 'an output over 8 KB goes to the bucket; the reference workflow exposes less',
+    test: 'test/unit/close.test.ts',
   },
 ];

@@ -1,10 +1,13 @@
 /** Least privilege, shown on three grants: without one the whole path stops, with it it goes through again. */
 import { expect, test } from 'vitest';
+import { feedOf } from '#test/cloud/feeds.ts';
 import { type Grant, grantsOf, without } from '#test/cloud/grants.ts';
+import { anOrder } from '#test/cloud/orders.ts';
 import { suite } from '#test/cloud/suite.ts';
+import { until } from '#test/cloud/until.ts';
 import { wholePath } from '#test/cloud/whole-path.ts';
 
-const { system } = suite();
+const { system, books, queues, started } = suite();
 const path = wholePath(system);
 const grants = await grantsOf(system);
 
@@ -38,6 +41,26 @@ test.each([
     ),
   );
   expect(stopped).toMatch(/is held: not within/);
+});
+
+test('what collect may not answer is set aside by its key, and answered once it may', async () => {
+  const retry = queues('collect-retry').work;
+  const again = await feedOf(system, 'collect', ':sqs:');
+  await again(false);
+  try {
+    const runId = await without(system, grantOf('collect', 'states:SendTaskSuccess'), async () => {
+      const id = await started(anOrder('aside'));
+      await until('its key waits', async () => ((await retry.total()) > 0 ? true : undefined));
+      return id;
+    });
+    expect((await books.partition(runId)).step('ReserveStock')).toMatchObject({ status: 'done' });
+    expect((await books.run(runId))?.status).toBe('running');
+    await again(true);
+    await books.runIs(runId, 'succeeded');
+    await retry.empty();
+  } finally {
+    await again(true);
+  }
 });
 
 test('with the grants put back it goes through again', async () => {
