@@ -5,7 +5,7 @@
  * alarms in test/infra, real queues in test/emulator. Scattered tasks and their lists (H21) are not built.
  */
 import { createHash } from 'node:crypto';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { EdowError, PortUnavailable } from '#core/errors.ts';
 import { itemBytes } from '#core/item-bytes.ts';
 import { fromInput, fromStep } from '#core/mapping.ts';
@@ -243,24 +243,27 @@ describe('H23 claim-check object gone when the message is read', () => {
     expect([...pool.effects.values()]).toEqual([1]);
   });
 
-  const hash = '0'.repeat(64);
+  const text = '{"orderId":"secret"}';
+  const hash = createHash('sha256').update(text).digest('hex');
   test.each([
-    ['another bucket', `s3://other/payloads/acme/x#${hash}`],
-    ['a key outside the prefix', `s3://payload-bucket/secrets/x#${hash}`],
-    ['a key that climbs out', `s3://payload-bucket/payloads/../secrets/x#${hash}`],
-    ['a key with a dot', `s3://payload-bucket/payloads/./x#${hash}`],
-    ['no hash', 's3://payload-bucket/payloads/acme/x'],
-    ['a short hash', 's3://payload-bucket/payloads/acme/x#00'],
-    ['a web address', 'https://payload-bucket/payloads/acme/x'],
-    ['a file', 'file:///etc/passwd'],
-    ['a wrong hash', 'WRONG'],
+    ['another bucket', `s3://other/payloads/acme/x#${hash}`, 0],
+    ['a key outside the prefix', `s3://payload-bucket/secrets/x#${hash}`, 0],
+    ['a key that climbs out', `s3://payload-bucket/payloads/../secrets/x#${hash}`, 0],
+    ['a key with a dot', `s3://payload-bucket/payloads/./x#${hash}`, 0],
+    ['no hash', 's3://payload-bucket/payloads/acme/x', 0],
+    ['a short hash', 's3://payload-bucket/payloads/acme/x#00', 0],
+    ['a web address', `https://payload-bucket/payloads/acme/x#${hash}`, 0],
+    ['a file', 'file:///etc/passwd', 0],
+    ['a wrong hash', `s3://payload-bucket/payloads/acme/x#${'0'.repeat(64)}`, 1],
   ])(
     'H23 (d) a pointer to %s is refused: dead with a reason, no effect, nothing of it in the log',
-    async (_name, pointer) => {
+    async (_name, dataref, reads) => {
       const log = printed();
       const pool = countingPool();
-      const good = await pool.payloads.put('acme/run/input.json', '{"orderId":"secret"}');
-      const dataref = pointer === 'WRONG' ? good.replace(/.{64}$/, hash) : pointer;
+      // What it asks for is there, wherever it points: only the pointer can be refused.
+      for (const key of ['payloads/acme/x', 'secrets/x', 'payloads/../secrets/x', 'payloads/./x'])
+        pool.payloads.objects.set(key, text);
+      const read = vi.spyOn(pool.payloads.objects, 'get');
       const record = sqsRecord(bodyOf(await enteredTask(pool, 1, { data: undefined, dataref } as never)));
       expect(reported(await pool.handler({ Records: [record] }, lambdaContext()))).toEqual([
         record.messageId,
@@ -271,6 +274,7 @@ describe('H23 claim-check object gone when the message is read', () => {
         reason: 'permanent',
         failure: { name: 'PayloadGone' },
       });
+      expect(read).toHaveBeenCalledTimes(reads);
       expect(log.lines.join('\n')).not.toContain('payload-bucket');
     },
   );
