@@ -17,17 +17,12 @@ const core = (file: string, from: string, to: string): Patch => ({ file: `lib/co
 
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'fence and owner not checked on commit',
+    name: 'fence and owner not checked at the end of a try',
     patches: [
       core(
         'outcome',
         "where('fence', '=', item.fence),\n    where('owner', '=', item.owner ?? ''),",
         "where('runId', '=', item.runId),",
-      ),
-      core(
-        'claim',
-        "all(where('status', '=', 'claimed'), where('leaseUntil', '<', request.now - LEASE_GRACE_MS)),",
-        "all(where('status', '=', 'claimed'), where('leaseUntil', '<', request.now + LEASE_GRACE_MS)),",
       ),
     ],
   },
@@ -42,8 +37,8 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'claim',
-        "if (free >= request.now) return { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) };",
-        "if (free >= request.now) return { act: 'ack' };",
+        "? { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) }",
+        "? { act: 'ack' }",
       ),
     ],
   },
@@ -80,11 +75,24 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a deferral counts as a try',
-    patches: [core('outcome', '...(next.counted ? {} : { tries: plus(-1) }),', '')],
+    patches: [core('outcome', '...(next.counted ? {} : { tries: plus(-1), deferred: plus(1) }),', '')],
   },
   {
     name: 'no death on the last receive of a deferral',
-    patches: [core('worker', "if (deferred && receivesLeft <= 0) return giveUp('starved');", '')],
+    patches: [
+      core('worker', "if ((deferred ? waitsLeft : receivesLeft) <= 0) return giveUp('starved');", ''),
+    ],
+  },
+  {
+    name: 'no death on the last receive of a wait',
+    patches: [
+      core(
+        'worker',
+        "if (!isLast || item === undefined || item.status === 'claimed') return again(verdict.seconds);\n        return twice(",
+        'if (!isLast || item !== undefined) return again(verdict.seconds);\n        return twice(',
+      ),
+      core('worker', 'starveOf(item, request', 'starveOf(item as never, request'),
+    ],
   },
   {
     name: 'the dead are never revived',
@@ -283,7 +291,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a held run waits for a person although nothing is dead',
     patches: [
-      core('sweep', "else if (run.status === 'held') await checkHeld(run, steps, deployed, log);", ''),
+      core('sweep', 'else await checkHeld(run, steps, deployed, log);', ''),
       core(
         'collect',
         "if (answer === 'refused' || late || (step.deaths ?? 0) > 0) await heal(step.runId, log);",

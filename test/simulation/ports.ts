@@ -47,7 +47,8 @@ export interface ActorPorts {
 }
 
 /** A topic hands a message to a queue within so many milliseconds, late by a fault: its send time is that of the queue. */
-const LATE_MS = [1000, 9000] as const;
+const LATE_MS = 40_000;
+const LATE_DOUBLE_MS = 9000;
 /** Fits no schema. */
 const DAMAGED = [{ value: 'text' }];
 /** A queue may keep a message to itself for a while. */
@@ -64,16 +65,20 @@ export function portsOf(parts: PortParts) {
   function deliver(command: Command, direct: boolean): void {
     const queue = pools.get(command.type);
     if (queue === undefined || (!direct && faults.strikes('message dropped by a filter'))) return;
+    const doubled = faults.strikes('message doubled');
+    // A double that comes later than the grace after a death would look like a redrive: topics are quicker than that.
+    const damaged = faults.strikes('message damaged');
+    const latest = doubled || damaged || direct ? LATE_DOUBLE_MS : LATE_MS;
     const send = (copy: Command): void => {
-      const delay = faults.strikes('message late') ? random.between(...LATE_MS) : random.between(5, 80);
+      const delay = faults.strikes('message late') ? random.between(1000, latest) : random.between(5, 80);
       const hiddenMs = faults.strikes('message hidden') ? random.between(...HIDDEN_MS) : 0;
       clockwork.at(clockwork.now() + delay, () =>
         queue.send({ body: JSON.stringify(copy), origin: 'topic', hiddenMs }),
       );
     };
     send(command);
-    if (faults.strikes('message doubled')) send(command);
-    if (faults.strikes('message damaged')) send({ ...command, data: DAMAGED });
+    if (doubled) send(command);
+    if (damaged) send({ ...command, data: DAMAGED });
   }
 
   function tell(event: Envelope): void {
