@@ -7,7 +7,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { handle } from '#core/contract.ts';
 import { PermanentError } from '#core/errors.ts';
 import { stepItemKey } from '#core/items.ts';
-import { LEASE_GRACE_MS } from '#core/retry.ts';
 import type { Store } from '#core/store.ts';
 import { REPLAY_ATTRIBUTE } from '#runtime/worker-pool.ts';
 import { aStep, reserve, seed } from '#test/examples.ts';
@@ -27,13 +26,16 @@ import {
 
 beforeEach(virtualTime);
 
+/** Two clocks and one downstream time-out, milliseconds. */
+const GRACE_MS = 15_000;
+
 const stepOf = (store: Store) => store.get(stepItemKey(runIdOf(1), 'Reserve'));
 
 describe('H24 locks that have expired and are still there', () => {
   test.each([
-    ['long expired', -60_000 - LEASE_GRACE_MS, 1],
-    ['just past its grace', -1 - LEASE_GRACE_MS, 1],
-    ['at its grace', -LEASE_GRACE_MS, 0],
+    ['long expired', -60_000 - GRACE_MS, 1],
+    ['just past its grace', -1 - GRACE_MS, 1],
+    ['at its grace', -GRACE_MS, 0],
     ['just ended', -1, 0],
     ['live', 30_000, 0],
   ])(
@@ -102,7 +104,7 @@ describe('H27 replay that rewraps', () => {
                 },
           ],
         ]);
-        pass(LEASE_GRACE_MS + 1000);
+        pass(GRACE_MS + 1000);
         fixed = replay === 3;
         const marked = {
           ...attributes,
