@@ -15,6 +15,8 @@ export interface Session {
   /** Whom an error is about. */
   where: string;
   isLocal: boolean;
+  /** The command that starts the local cloud again: next steps name it. */
+  startAgain: string;
   /** What a person is told at Ctrl-C. */
   ifInterrupted: string;
   /** Work that is finished even then: half of it would leave a process behind that nobody knows. */

@@ -12,8 +12,12 @@ export interface Subject {
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value.length <= 400 ? value : undefined;
 
+/** A key as text, or as it stands in an item's image. */
+const keyText = (value: unknown): string | undefined =>
+  text(typeof value === 'object' && value !== null && 'S' in value ? value.S : value);
+
 /**
- * Commands name their run and step; events name their run as subject; retry queues hold keys of items. Undefined: a
+ * Commands name their run and step; events name their run as subject; retry queues hold keys of items (collect) or their images (relay). Undefined: a
  * body that nothing of ours wrote.
  */
 export function subjectOf(body: string): Subject | undefined {
@@ -25,9 +29,9 @@ export function subjectOf(body: string): Subject | undefined {
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const type = text(value['type']);
-  const key = /^RUN#(.+)$/.exec(text(value['PK']) ?? '')?.[1];
+  const key = /^RUN#(.+)$/.exec(keyText(value['PK']) ?? '')?.[1];
   if (key !== undefined) {
-    const step = /^STEP#(.+)$/.exec(text(value['SK']) ?? '')?.[1];
+    const step = /^STEP#(.+)$/.exec(keyText(value['SK']) ?? '')?.[1];
     return { run: key, ...(step !== undefined && { step, task: `${key}/${step}/0` }) };
   }
   const id = text(value['id']);

@@ -43,6 +43,7 @@ export async function runCommand(argv: readonly string[], io: Io, host: Host): P
     exitCode: EXIT.ok,
     where: 'the cloud',
     isLocal: true,
+    startAgain: 'npx edow up',
     ifInterrupted: 'stopped',
   };
   const program = programOf(session);
@@ -131,7 +132,8 @@ function rightCall(command: Command): string {
 }
 
 function report(error: unknown, session: Session, screen: Screen): number {
-  const { code, message, nextStep, exitCode } = explain(error, session.where, session.isLocal);
+  const { code, message, exitCode, ...explained } = explain(error, session.where, session.isLocal);
+  const nextStep = explained.nextStep.replaceAll('npx edow up', session.startAgain);
   if (session.io.env['EDOW_DEBUG'] && error instanceof Error) screen.warn(error.stack ?? '');
   if (screen.json) screen.warn(JSON.stringify({ error: { code, message, nextStep } }));
   else {

@@ -124,6 +124,7 @@ export class WorkerPool extends Construct {
     );
     commands.register(this);
     props.alarms.onQueue(this.poolName, this.work);
+    props.alarms.onFunction(`worker-${this.poolName}`, this.fn);
     this.node.addValidation({ validate: () => this.#problems(commands) });
   }
 

@@ -17,7 +17,7 @@ import {
 import { type Mapping, referencesOf, resolveMapping } from './mapping.ts';
 import { payloadOf } from './payload.ts';
 import type { Answers, Clock, Commands, Log, Payloads } from './ports.ts';
-import { redrivenRunOf } from './run-changes.ts';
+import { noteRedriveOf, redrivenRunOf } from './run-changes.ts';
 import { absent, all, any, gone, ifMissing, type Store, to, type Update, where } from './store.ts';
 
 export interface DispatchPorts {
@@ -59,6 +59,8 @@ export function enterStepOf(request: DispatchRequest): Update {
       entered: to(entered),
       firstEntered: ifMissing(entered),
       input: to(JSON.stringify(request.input)),
+      // A new entry may be published again as often as the first.
+      republished: gone,
       status: ifMissing('ready'),
       fence: ifMissing(0),
       tries: ifMissing(0),
@@ -151,7 +153,10 @@ export function dispatcher(ports: DispatchPorts) {
     if (run.status === 'succeeded' || run.status === 'failed') return `the run has ${run.status}`;
     if (run.execution !== executionOf(step.execution))
       return `execution ${executionOf(step.execution)} was left for execution ${run.execution}`;
-    if (run.status === 'running') return run;
+    if (run.status === 'running') {
+      if (request.redrive > run.redrive) await store.update(noteRedriveOf(run, request.redrive));
+      return run;
+    }
     // Held, and yet its own execution enters a step: redriven from AWS's console, or about to end.
     const redriven = await store.update(redrivenRunOf(run, request.redrive, clock.now()));
     const now = redriven.item && asRun(redriven.item);

@@ -19,7 +19,7 @@ import { all, any, type Condition, copyOf, gone, plus, to, toOrGone, type Update
 export const TASK_FAILED = 'edow.task.failed';
 
 /** Attempts kept on an item: the newest. A round has at most 10 tries. */
-const ATTEMPTS_KEPT = 20;
+export const ATTEMPTS_KEPT = 20;
 
 const mine = (item: StepItem): Condition =>
   all(

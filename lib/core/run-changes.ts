@@ -160,6 +160,17 @@ export function redrivenRunOf(run: RunItem, redrive: number, now: number): Updat
   };
 }
 
+/** A running execution that was redriven: an end event of its earlier round no longer ends this one. */
+export const noteRedriveOf = (run: RunItem, redrive: number): Update => ({
+  key: runKey(run.runId),
+  when: all(
+    where('status', '=', 'running'),
+    where('execution', '=', run.execution),
+    where('redrive', '<', redrive),
+  ),
+  changes: { redrive: to(redrive) },
+});
+
 const running = (run: RunItem, changed: Partial<RunItem>, now: number): Record<string, Change> => ({
   status: to('running'),
   cause: gone,

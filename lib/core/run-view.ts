@@ -1,5 +1,8 @@
 /** How a run is shown: to callers of the API, and in the command line. Times are ISO 8601. */
+
+import { PayloadGone } from './errors.ts';
 import { type RunItem, type StepItem, taskIdOf } from './items.ts';
+import { ATTEMPTS_KEPT } from './outcome.ts';
 import { payloadOf } from './payload.ts';
 import type { Payloads } from './ports.ts';
 
@@ -47,16 +50,36 @@ export interface RunView {
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** Failed tries as they were recorded; a fence without a record belongs to a worker that never came back. */
+/** A result that was erased is no reason to hide the run. */
+async function shown(
+  payloads: Payloads,
+  text?: string,
+  ref?: string,
+): Promise<{ value: unknown } | undefined> {
+  try {
+    return { value: await payloadOf(payloads, text, ref) };
+  } catch (error) {
+    if (error instanceof PayloadGone) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Failed tries as they were recorded, the newest {@link ATTEMPTS_KEPT}; a fence without a record belongs to a worker
+ * that never came back.
+ */
 function attemptsOf(step: StepItem): AttemptView[] {
   const recorded = new Map((step.attempts ?? []).map((attempt) => [attempt.fence, attempt]));
   const ended = step.status === 'done' || step.status === 'claimed' ? step.fence - 1 : step.fence;
-  return Array.from({ length: ended }, (_, index): AttemptView => {
-    const attempt = recorded.get(index + 1);
-    if (attempt === undefined) return { number: index + 1, outcome: 'lost' };
+  // Where records were dropped, what is older than the oldest is unknown, not lost.
+  const first = recorded.size < ATTEMPTS_KEPT ? 1 : Math.min(...recorded.keys());
+  return Array.from({ length: Math.max(0, ended - first + 1) }, (_, index): AttemptView => {
+    const number = first + index;
+    const attempt = recorded.get(number);
+    if (attempt === undefined) return { number, outcome: 'lost' };
     const { class: errorClass, name, message, startedAt, endedAt, worker } = attempt;
     return {
-      number: index + 1,
+      number,
       outcome: 'failed',
       class: errorClass,
       error: name,
@@ -76,6 +99,7 @@ function endOf(step: StepItem): number | undefined {
 
 async function stepView(payloads: Payloads, step: StepItem): Promise<StepView> {
   const endedAt = endOf(step);
+  const result = step.status === 'done' ? await shown(payloads, step.result, step.resultRef) : undefined;
   return {
     step: step.stepKey,
     taskId: taskIdOf(step.runId, step.stepKey),
@@ -96,7 +120,7 @@ async function stepView(payloads: Payloads, step: StepItem): Promise<StepView> {
           },
         }),
     attempts: attemptsOf(step),
-    ...(step.status === 'done' ? { result: await payloadOf(payloads, step.result, step.resultRef) } : {}),
+    ...(result && { result: result.value }),
   };
 }
 
@@ -107,8 +131,7 @@ export async function runView(
   steps: readonly StepItem[],
 ): Promise<RunView> {
   const ordered = [...steps].sort((a, b) => a.firstEntered - b.firstEntered);
-  const output =
-    run.status === 'succeeded' ? await payloadOf(payloads, run.output, run.outputRef) : undefined;
+  const output = run.status === 'succeeded' ? await shown(payloads, run.output, run.outputRef) : undefined;
   return {
     id: run.runId,
     workflow: run.workflow,
@@ -120,6 +143,6 @@ export async function runView(
     ...(run.closedAt === undefined ? {} : { closedAt: iso(run.closedAt) }),
     ...(run.cause === undefined ? {} : { cause: run.cause }),
     steps: await Promise.all(ordered.map((step) => stepView(payloads, step))),
-    ...(output === undefined ? {} : { output }),
+    ...(output && { output: output.value }),
   };
 }

@@ -69,6 +69,16 @@ export const run = z.object({
     }),
   ),
   steps: z.array(step).check(z.describe('In the order in which they were first entered')),
+  timeline: z
+    .array(
+      z.object({
+        time,
+        type: z.string().check(z.describe('Event type')),
+        subject: z.string().check(z.describe('The task, or the run, that it happened to')),
+        detail: z.optional(z.string()),
+      }),
+    )
+    .check(z.describe('What happened, in order of time, as events told it: lags a little behind the rest')),
   output: z.optional(z.unknown()),
 });
 

@@ -1,6 +1,6 @@
 /** GET /runs/{id} (the truth) and GET /runs (the list, which lags a little). */
 import { runKey, splitPartition } from '#core/items.ts';
-import type { Payloads, RunRow, Views } from '#core/ports.ts';
+import type { Payloads, RunRow, TimelineEntry, Views } from '#core/ports.ts';
 import { runView } from '#core/run-view.ts';
 import type { Store } from '#core/store.ts';
 import { tenantOf } from '#core/tenant.ts';
@@ -31,6 +31,14 @@ const rowView = (row: RunRow) => ({
   updatedAt: new Date(row.updatedAt).toISOString(),
 });
 
+/** What happened, as events told it; `subject` is the task, or the run. */
+const entryView = ({ time, type, source, detail }: TimelineEntry) => ({
+  time,
+  type,
+  subject: source,
+  ...(detail === undefined ? {} : { detail }),
+});
+
 export function statusHttp(ports: StatusPorts) {
   async function one(runId: string, tenant: string): Promise<HttpAnswer> {
     const unknown = new Problem(404, 'unknown_run', 'there is no run of this id', {
@@ -40,7 +48,11 @@ export function statusHttp(ports: StatusPorts) {
     const { run, steps } = splitPartition(await ports.store.partition(runKey(runId).PK));
     // Another tenant's run is as unknown as one that never was.
     if (run === undefined || run.tenant !== tenant) throw unknown;
-    return json(200, await runView(ports.payloads, run, steps));
+    const [view, events] = await Promise.all([
+      runView(ports.payloads, run, steps),
+      ports.views.timeline(runId),
+    ]);
+    return json(200, { ...view, timeline: events.map(entryView) });
   }
 
   async function list(request: HttpRequest, tenant: string): Promise<HttpAnswer> {

@@ -47,7 +47,7 @@ describe('alarms', () => {
   });
 
   it('all go to one topic, and stay quiet where there is no data', () => {
-    expect(alarms).toHaveLength(48);
+    expect(alarms).toHaveLength(56);
     for (const { Properties } of alarms) {
       expect(Properties.AlarmActions).toEqual([{ Ref: expect.stringMatching(/^AlarmsTopic/) }]);
       expect(Properties.TreatMissingData).toBe('notBreaching');

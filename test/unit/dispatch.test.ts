@@ -14,7 +14,7 @@ import {
 } from '#core/items.ts';
 import { fromInput, fromStep } from '#core/mapping.ts';
 import { parseCommand } from '#core/read-command.ts';
-import { expiryOf, redrivenRunOf } from '#core/run-changes.ts';
+import { expiryOf, holdRunOf, redrivenRunOf } from '#core/run-changes.ts';
 import type { Item, Store } from '#core/store.ts';
 import { applied, holds } from '#core/store-rules.ts';
 import {
@@ -277,6 +277,15 @@ describe('a run that does not go on fails the token', () => {
     await dispatch(aDispatch({ redrive: 1 }));
     expect(commands.taken).toMatchObject([{ execution: executionOrder(1, 1) }]);
     expect(await runNow()).toMatchObject({ status: 'running', execution: 1, redrive: 1 });
+  });
+
+  test('a redrive is noted while the run still counts as running: its late end event holds nothing', async () => {
+    const { dispatch, commands, runNow, memory } = await scene(aRun());
+    await dispatch(aDispatch({ redrive: 1 }));
+    expect(commands.taken).toHaveLength(1);
+    expect(await runNow()).toMatchObject({ status: 'running', redrive: 1, seq: aRun().seq });
+    const late = await memory.update(holdRunOf(aRun(), { execution: 'FAILED' }, T0));
+    expect(late.written).toBe(false);
   });
 
   test('two branches of a redriven execution both go on', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PortUnavailable } from '#core/errors.ts';
 import type { Attempt, StepItem } from '#core/items.ts';
 import { runView } from '#core/run-view.ts';
 import { aDeadStep, aDoneStep, aRun, aStep, MINUTE, RUN_ID, SECOND, T0 } from '#test/examples.ts';
@@ -61,7 +62,28 @@ test('a large output is read from the bucket', async () => {
   });
 });
 
+test('what was erased is left out; what cannot be read just now is no reason to leave it out', async () => {
+  const ref = 's3://payloads/gone#0';
+  const run = aRun({ status: 'succeeded', outputRef: ref });
+  const { result: _, ...done } = aDoneStep({ resultRef: ref });
+  const view = await runView(payloads, run, [done]);
+  expect(view).not.toHaveProperty('output');
+  expect(view.steps[0]).not.toHaveProperty('result');
+  expect(view.steps[0]).toMatchObject({ status: 'done' });
+  const down = { ...payloads, get: () => Promise.reject(new PortUnavailable('down')) };
+  await expect(runView(down, run, [])).rejects.toThrow('down');
+});
+
 describe('a step', () => {
+  test('whose older attempts were dropped does not call them lost', async () => {
+    const attempts = Array.from({ length: 20 }, (_, index) => attempt(index + 6));
+    const step = await stepOf(aStep({ status: 'retrying', fence: 26, attempts }));
+    expect(step?.attempts.map(({ number, outcome }) => `${number} ${outcome}`)).toEqual([
+      ...attempts.map(({ fence }) => `${fence} failed`),
+      '26 lost',
+    ]);
+  });
+
   test('that is done shows its whole result and its end', async () => {
     expect(await stepOf(aDoneStep())).toEqual({
       step: 'Reserve',

@@ -34,6 +34,7 @@ export function addDemo(program: Command, session: Session): void {
       const screen = screenFor(session, flags);
       const begun = Date.now();
       const { stateDir } = flags;
+      session.startAgain = 'npx edow demo';
       session.ifInterrupted =
         'stopped. The local cloud may still run: npx edow demo starts over with it, npx edow down ends it.';
       screen.say(screen.paint('bold', 'edow: an event-driven orchestrator with workers, in seven scenes'));
