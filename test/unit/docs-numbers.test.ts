@@ -131,7 +131,7 @@ describe('what is deployed', { timeout: 60_000 }, () => {
       `${of('AWS::CloudWatch::Alarm').length} x 0.10 + ${of('AWS::CloudWatch::CompositeAlarm').length} composite x 0.50`,
     );
     const ofOnePool = of('AWS::CloudWatch::Alarm').filter(({ Properties }) =>
-      / (?:worker-)?shipping[ ,.]/.test(Properties.AlarmDescription),
+      /(?:^worker-| )shipping[ ,.]/.test(Properties.AlarmDescription),
     );
     expect(readme).toContain(
       ofOnePool.length === 5 ? '0.50 for its five alarms' : `${ofOnePool.length} alarms`,
