@@ -113,18 +113,18 @@ describe('H32 log context carried into the next invocation', () => {
   );
 });
 
-const FORGED = [
-  'x\n{"level":"ERROR","message":"forged"}',
-  'x\r\n{"level":"ERROR","message":"forged"}',
-  'x\r{"level":"ERROR","message":"forged"}',
-  '\u001b[31mred\u001b[0m',
-  'x\u2028{"level":"ERROR","message":"forged"}\u2029',
-  '"},{"level":"ERROR","message":"forged"}',
-  'half \ud83d a character',
-  '\u0000\u0007',
-  'x'.repeat(500_000),
-  '\u0001'.repeat(500_000),
-  '😀'.repeat(100_000),
+const FORGED: [string, string][] = [
+  ['a line feed', 'x\n{"level":"ERROR","message":"forged"}'],
+  ['a line end of Windows', 'x\r\n{"level":"ERROR","message":"forged"}'],
+  ['a carriage return', 'x\r{"level":"ERROR","message":"forged"}'],
+  ['colours of a terminal', '\u001b[31mred\u001b[0m'],
+  ['line ends of Unicode', 'x\u2028{"level":"ERROR","message":"forged"}\u2029'],
+  ['the end of a JSON text', '"},{"level":"ERROR","message":"forged"}'],
+  ['half a character', 'half \ud83d a character'],
+  ['control characters', '\u0000\u0007'],
+  ['500 KB', 'x'.repeat(500_000)],
+  ['500,000 control characters', '\u0001'.repeat(500_000)],
+  ['100,000 emoji', '😀'.repeat(100_000)],
 ];
 
 /** One event, one line of JSON with the product's own level, time and message. */
@@ -142,7 +142,7 @@ function expectHonest(log: ReturnType<typeof printed>): void {
 }
 
 describe('H33 forged log lines and overridden log fields', () => {
-  test.each(FORGED)('H33 a request full of %j is logged in honest lines', async (text) => {
+  test.each(FORGED)('H33 a request full of %s is logged in honest lines', async (_name, text) => {
     const log = printed();
     const api = httpApi();
     const headers = [
@@ -164,7 +164,7 @@ describe('H33 forged log lines and overridden log fields', () => {
     expectHonest(log);
   });
 
-  test.each(FORGED)('H33 a command full of %j is logged in honest lines', async (text) => {
+  test.each(FORGED)('H33 a command full of %s is logged in honest lines', async (_name, text) => {
     const log = printed();
     const pool = poolOnQueue([talks(async () => reservation)]);
     const command = await enteredTask(pool, 1, { data: { orderId: text } });
@@ -184,8 +184,8 @@ describe('H33 forged log lines and overridden log fields', () => {
   });
 
   test.each(FORGED)(
-    "H33 a handler that logs %j, under names that are the log's own, changes none of them",
-    async (text) => {
+    "H33 a handler that logs %s, under names that are the log's own, changes none of them",
+    async (_name, text) => {
       const log = printed();
       const names = [
         'level',
