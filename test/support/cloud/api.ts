@@ -104,5 +104,3 @@ export function api({ apiUrl }: Pick<Deployment, 'apiUrl'>) {
     runs: (query = '') => call<RunPage>({ path: `/runs${query}` }),
   };
 }
-
-export type Api = ReturnType<typeof api>;

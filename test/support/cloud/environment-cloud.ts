@@ -16,6 +16,7 @@ export async function environmentCloud(
   return {
     name: `${StackName} at ${endpoint ?? 'AWS'}`,
     variables: {},
+    mapsTenants: false,
     outputs: Object.fromEntries(outputs),
   };
 }

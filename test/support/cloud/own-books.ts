@@ -144,5 +144,3 @@ export function ownBooks(system: Deployed) {
 
   return { run, partition, runIs, execution, history, executions, counted, timeline };
 }
-
-export type OwnBooks = ReturnType<typeof ownBooks>;

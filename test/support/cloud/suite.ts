@@ -40,5 +40,3 @@ export function suite() {
     },
   };
 }
-
-export type Suite = ReturnType<typeof suite>;

@@ -9,6 +9,8 @@ export interface Target {
   readonly variables: Readonly<Record<string, string>>;
   /** Path of a PEM file that clients must trust. */
   readonly certificate?: string;
+  /** Whether it was deployed with the suite's own map of callers (tenants.ts): only its own cloud is. */
+  readonly mapsTenants: boolean;
   /** Outputs of the pipeline stack. */
   readonly outputs: Readonly<Record<string, string>>;
 }
