@@ -75,7 +75,7 @@ async function entryOf(lookUp: TaskLookup, source: string, letter: DeadLetter): 
   return {
     ...plain,
     status,
-    reason: reason ?? `none: the task is ${status}`,
+    reason: reason ?? `left over: ${status}`,
     ...(failure !== undefined && {
       error: failure.name,
       message: failure.message,

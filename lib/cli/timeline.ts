@@ -47,8 +47,13 @@ function endOf(run: RunView, now: string): string {
   return `running for ${duration(between(run.startedAt, now))}`;
 }
 
-const causeOf = ({ execution, error, message }: NonNullable<RunView['cause']>): string =>
-  [`the execution ended ${execution}`, error, message].filter((part) => part !== undefined).join(': ');
+/** A failed task's cause is JSON for machines; the task itself stands below, with all of it. */
+function causeOf({ execution, error, message }: NonNullable<RunView['cause']>): string {
+  const readable = message?.startsWith('{') ? undefined : message;
+  return [`the execution ended ${execution}`, error, readable]
+    .filter((part) => part !== undefined)
+    .join(': ');
+}
 
 function stepLines(run: RunView, step: StepView, now: string, paint: Paint): string[] {
   const { status, started, failure, reason } = step;
@@ -60,7 +65,7 @@ function stepLines(run: RunView, step: StepView, now: string, paint: Paint): str
     paint(colour, MARKS[status] ?? '·'),
     padded(step.step, 16),
     padded(paint(colour, status), 9),
-    padded(took, 8),
+    padded(took, 10),
     paint('dim', `${step.type}${tries}`),
   ].join(' ');
   const lines = [head, ...step.attempts.map((attempt) => `${INDENT}${attemptText(run, attempt)}`)];

@@ -60,8 +60,8 @@ export async function follow(
 export function news(run: RunView): string[] {
   const at = (time: string | undefined): string =>
     time === undefined
-      ? ' '.repeat(9)
-      : `+${duration(Date.parse(time) - Date.parse(run.startedAt))}`.padStart(9);
+      ? ' '.repeat(11)
+      : `+${duration(Date.parse(time) - Date.parse(run.startedAt))}`.padStart(11);
   return run.steps.flatMap((step) => [
     `${at(step.enteredAt)}  ${step.step} entered`,
     ...step.attempts.map(({ number, outcome, startedAt, endedAt, error, message }) =>

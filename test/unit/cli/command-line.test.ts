@@ -147,3 +147,15 @@ describe('help', () => {
     expect(out).toMatch(new RegExp(`Examples:\\n  (npx|cat .*npx) edow ${command}`));
   });
 });
+
+test('Ctrl-C: what is under way is finished, the person is told, the code is 130', async () => {
+  const { io, err } = fakeIo();
+  let interrupt: (() => Promise<number>) | undefined;
+  const onInterrupt = (act: () => Promise<number>): void => {
+    interrupt = act;
+  };
+  const never: Connect = () => new Promise(() => {});
+  void runCommand(['status', '--stage', 'prod'], io, { connect: never, onInterrupt });
+  expect(await interrupt?.()).toBe(130);
+  expect(err()).toContain('edow: stopped');
+});

@@ -61,7 +61,7 @@ test('each letter with what is on record; nothing is deleted, nothing stays hidd
   });
   expect(entries.map(({ reason }) => reason)).toEqual([
     'permanent',
-    'none: the task is done',
+    'left over: done',
     'not on record',
     'unreadable',
     'not a task',

@@ -140,7 +140,7 @@ describe('timeline of a run', () => {
       `Run ${RUN}  workflow order  succeeded`,
       '  started 2026-11-29 20:00:00 UTC, took 9.0 s, execution 2',
       '',
-      '     +1.0 s ✓ ShipOrder        done      1.0 s    shipping.parcel.ship, 2 tries',
+      '     +1.0 s ✓ ShipOrder        done      1.0 s      shipping.parcel.ship, 2 tries',
       '              try 1  +1.0 s  failed after 0.5 s  retryable  Error: out of order',
       '              try 2  +2.0 s  succeeded',
       '              result {"shipmentId":"s"}',
@@ -168,6 +168,11 @@ describe('timeline of a run', () => {
     expect(text).toContain('correlation id shop-7');
     expect(text).toContain('the execution ended FAILED: PermanentError: refused');
     expect(text).toContain('gave up (permanent)  fingerprint f00');
+  });
+
+  test("a failed task's cause is not shown as JSON", () => {
+    const cause = { execution: 'FAILED', error: 'TaskFailed', message: '{"taskId":"x"}' };
+    expect(lines(run({ status: 'held', cause }))).toContain('  the execution ended FAILED: TaskFailed');
   });
 
   test('a running one counts until now; a lost try has no times', () => {
@@ -200,10 +205,10 @@ describe('timeline of a run', () => {
       steps: [step({ started: 2, attempts: [failedTry, { number: 2, outcome: 'lost' }] })],
     });
     expect(news(view)).toEqual([
-      '   +1.0 s  ShipOrder entered',
-      '   +1.5 s  ShipOrder try 1 failed: Error: out of order',
-      '           ShipOrder try 2 was lost',
-      '   +2.0 s  ShipOrder done',
+      '     +1.0 s  ShipOrder entered',
+      '     +1.5 s  ShipOrder try 1 failed: Error: out of order',
+      '             ShipOrder try 2 was lost',
+      '     +2.0 s  ShipOrder done',
     ]);
     expect(news(view)).toEqual(news(structuredClone(view)));
   });
