@@ -82,12 +82,15 @@ export function reviveOf(request: ClaimRequest, dead: StepItem): Update {
   };
 }
 
-/** Notes that a copy of this (execution, entry) was met: a later copy of the same pair may be a redrive. */
+/**
+ * Notes that a copy of this (execution, entry) was met, and when: a copy of the same pair that is sent later may be a
+ * redrive. The copy that was noted comes back many times on its way to the dead letters, and is none.
+ */
 export function noteMetOf(request: ClaimRequest): Update {
   return {
     key: key(request.command),
     when: where('status', '=', 'dead'),
-    changes: { met: addToSet(pair(request.command)) },
+    changes: { met: addToSet(pair(request.command)), metAt: to(request.now) },
   };
 }
 
@@ -113,7 +116,7 @@ function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
   if (request.replay > (dead.replay ?? 0)) return true;
   return (
     request.messageId !== dead.deadMessageId &&
-    request.sentAt > (dead.deadAt ?? 0) + LEASE_GRACE_MS &&
+    request.sentAt > Math.max(dead.deadAt ?? 0, dead.metAt ?? 0) + LEASE_GRACE_MS &&
     (dead.met?.has(pair(request.command)) ?? false)
   );
 }

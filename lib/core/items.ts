@@ -96,6 +96,8 @@ export interface StepItem extends Key {
   readonly failure?: Failure;
   readonly deadAt?: number;
   readonly deadMessageId?: string;
+  /** When a pair was last met for the first time by the dead task. */
+  readonly metAt?: number;
   /** Deaths over all rounds: a `done` after one may heal a held run. */
   readonly deaths?: number;
   /** Highest replay number that revived this task. */

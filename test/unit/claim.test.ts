@@ -190,13 +190,35 @@ describe('verdictOn', () => {
       });
     });
 
-    test('a pair is noted once; the next copy of it, sent later, is a redrive', () => {
+    test('a pair is noted once; a copy of it that is sent later than 15 s after that is a redrive', () => {
       const fresh = aClaim({ command: aCommand({ execution: SECOND_EXECUTION }), now, ...redrive });
       expect(verdictOn(dead, fresh)).toEqual({ act: 'burn', note: true });
       expect(allowed(noteMetOf(fresh), dead)).toBe(true);
       const noted = written(noteMetOf(fresh), dead);
-      expect(noted).toEqual({ ...dead, met: new Set([`${FIRST}.0`, `${SECOND_EXECUTION}.0`]) });
-      expect(verdictOn(noted, fresh)).toMatchObject({ act: 'revive' });
+      expect(noted).toEqual({
+        ...dead,
+        met: new Set([`${FIRST}.0`, `${SECOND_EXECUTION}.0`]),
+        metAt: now,
+      });
+      const sent = (sentAt: number) => verdictOn(noted, { ...fresh, sentAt });
+      expect(sent(now + LEASE_GRACE_MS)).toEqual({ act: 'burn', note: false });
+      expect(sent(now + LEASE_GRACE_MS + 1)).toMatchObject({ act: 'revive' });
+    });
+
+    test('the copy that was noted burns on: it comes back by its receives, nobody sent it', () => {
+      const late = aClaim({
+        command: aCommand({ entry: 1 }),
+        messageId: 'message-2',
+        sentAt: diedAt + 10 * MINUTE,
+        now: diedAt + 10 * MINUTE,
+      });
+      expect(verdictOn(dead, late)).toEqual({ act: 'burn', note: true });
+      const noted = written(noteMetOf(late), dead);
+      expect(verdictOn(noted, { ...late, now: late.now + 1 })).toEqual({ act: 'burn', note: false });
+      expect(verdictOn(noted, { ...late, now: late.now + 10 * MINUTE })).toEqual({
+        act: 'burn',
+        note: false,
+      });
     });
 
     test('a pair is noted on dead tasks only', () => {
