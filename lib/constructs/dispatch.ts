@@ -1,4 +1,9 @@
-import type { aws_dynamodb as dynamodb, aws_lambda as lambda, aws_s3 as s3 } from 'aws-cdk-lib';
+import {
+  Duration,
+  type aws_dynamodb as dynamodb,
+  type aws_lambda as lambda,
+  type aws_s3 as s3,
+} from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
 import { onPayloads, onTable, publishesTo } from './access.ts';
@@ -26,6 +31,8 @@ export class Dispatch extends Construct {
     this.fn = new StageFunction(this, 'Dispatch', {
       stage: props.stage,
       entry: 'dispatch',
+      // Cold starts in a storm of steps: what is killed here costs a retry of the state.
+      timeout: Duration.seconds(30),
       uses: [
         onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query']),
         publishesTo(ENV.commandsTopic, props.commands.topic, props.stage),

@@ -1,4 +1,4 @@
-import { Stack, Validations } from 'aws-cdk-lib';
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { onPayloads, onTable, PAYLOAD_PREFIX, publishesTo } from '#constructs/access.ts';
 import { Alarms } from '#constructs/alarms.ts';
@@ -28,6 +28,9 @@ export interface PipelineProps {
   readonly pools: Readonly<Record<string, PoolOptions>>;
   readonly workflows: readonly WorkflowDefinition[];
 }
+
+/** API Gateway itself gives up after 30 s. */
+const API_TIMEOUT = Duration.seconds(29);
 
 /** The path of a task, in order: everything here can be replaced without losing a run. */
 export class PipelineStack extends Stack {
@@ -79,6 +82,7 @@ export class PipelineStack extends Stack {
     const trigger = new StageFunction(this, 'Trigger', {
       stage,
       entry: 'trigger',
+      timeout: API_TIMEOUT,
       environment: { ...tenants, [ENV.version]: stage.version },
       uses: [
         onTable(ENV.stateTable, state, ['GetItem', 'PutItem']),
@@ -89,6 +93,7 @@ export class PipelineStack extends Stack {
     const status = new StageFunction(this, 'Status', {
       stage,
       entry: 'status',
+      timeout: API_TIMEOUT,
       environment: tenants,
       uses: [
         onTable(ENV.stateTable, state, ['Query']),

@@ -1,0 +1,107 @@
+/**
+ * `npm run bench:worker`: CPU and heap per record of our worker chain against the same task in the usual build
+ * (middy, Powertools batch, idempotency and logger): same stubbed client, same credential alias, one log line a
+ * record, one process, alternating rounds, medians. Then size and cold import of the two bundles.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = join(import.meta.dirname, '..');
+/** At most half the CPU, at least 37 % fewer bytes. */
+const GOAL = { cpu: 0.5, bytes: 0.63 } as const;
+const COLD_STARTS = 10;
+
+interface Measured {
+  readonly name: string;
+  readonly counts: readonly (readonly [string, number])[];
+  readonly cpuMicros: readonly number[];
+  readonly bytes: readonly number[];
+}
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (
+    ((sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? 0)) /
+    2
+  );
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'edow-bench-'));
+const bundle = async (name: string): Promise<string> => {
+  const outfile = join(folder, `${name}.mjs`);
+  await build({
+    entryPoints: [join(ROOT, 'bench/worker', `${name}.ts`)],
+    outfile,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    alias: { '@aws-sdk/credential-provider-node': join(ROOT, 'lib/adapters/env-credentials.ts') },
+    banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url);" },
+    absWorkingDir: ROOT,
+    logLevel: 'error',
+  });
+  return outfile;
+};
+const bundles = [await bundle('ours'), await bundle('usual')];
+
+const resultFile = join(folder, 'result.json');
+const silent = openSync('/dev/null', 'w');
+const { status } = spawnSync(
+  process.execPath,
+  [
+    '--expose-gc',
+    '--min-semi-space-size=512',
+    '--max-semi-space-size=512',
+    join(ROOT, 'bench/worker/measure.ts'),
+    resultFile,
+    ...bundles,
+  ],
+  { cwd: ROOT, stdio: ['ignore', silent, 'inherit'], env: { ...process.env, AWS_REGION: 'us-east-1' } },
+);
+if (status !== 0) throw new Error('the measurement failed: its own lines are above');
+const [ours, usual] = JSON.parse(readFileSync(resultFile, 'utf8')) as Measured[];
+if (!ours || !usual) throw new Error('the measurement gave no result');
+
+/** Milliseconds of CPU to load a bundle in a fresh process, less those of an empty one. */
+function coldCpu(script: string): number {
+  const runs = Array.from({ length: COLD_STARTS }, () => {
+    const code = `${script}const u=process.cpuUsage();process.stdout.write(String((u.user+u.system)/1000))`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+    return Number(stdout);
+  });
+  return median(runs);
+}
+const empty = coldCpu('');
+const cold = bundles.map(
+  (file) => coldCpu(`await import(${JSON.stringify(pathToFileURL(file).href)});`) - empty,
+);
+
+const row = (name: string, a: number, b: number, unit: string, digits = 0): void =>
+  console.log(
+    `${name.padEnd(22)} ${a.toFixed(digits).padStart(10)} ${b.toFixed(digits).padStart(10)} ${unit.padEnd(12)} ${((a / b) * 100).toFixed(0).padStart(4)} %`,
+  );
+const cpu = [median(ours.cpuMicros), median(usual.cpuMicros)] as const;
+const bytes = [median(ours.bytes), median(usual.bytes)] as const;
+console.log(`${''.padEnd(22)} ${'ours'.padStart(10)} ${'usual'.padStart(10)}`);
+row('CPU a record', cpu[0], cpu[1], 'us');
+row('heap a record', bytes[0], bytes[1], 'bytes');
+row('bundle', statSync(bundles[0] ?? '').size, statSync(bundles[1] ?? '').size, 'bytes');
+row('cold import, CPU', cold[0] ?? 0, cold[1] ?? 0, 'ms', 1);
+for (const { name, counts } of [ours, usual])
+  console.log(`requests of ${name}: ${counts.map(([operation, n]) => `${operation} ${n}`).join(', ')}`);
+rmSync(folder, { recursive: true, force: true });
+
+const met = cpu[0] / cpu[1] <= GOAL.cpu && bytes[0] / bytes[1] <= GOAL.bytes;
+console.log(
+  met
+    ? 'goal met: at most half the CPU, at least 37 % fewer bytes'
+    : 'goal missed: at most half the CPU and at least 37 % fewer bytes are asked for',
+);
+process.exitCode = met ? 0 : 1;

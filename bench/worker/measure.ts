@@ -1,0 +1,129 @@
+/** One process, both workers, alternating rounds. Standard output is the workers' log; the result goes to the file given. */
+import { writeFileSync } from 'node:fs';
+import {
+  constants,
+  type NodeGCPerformanceDetail,
+  type PerformanceEntry,
+  PerformanceObserver,
+} from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
+import { stubClient } from './stub-client.ts';
+
+const [resultFile = '', ...bundles] = process.argv.slice(2);
+const ROUNDS = 10;
+const RECORDS = 1_000;
+const BATCH = 10;
+
+let number = 0;
+function event() {
+  const Records = Array.from({ length: BATCH }, () => {
+    number += 1;
+    const runid = `01M8MGTES5BQPMCY5C${String(number).padStart(8, '0')}`;
+    const body = JSON.stringify({
+      specversion: '1.0',
+      id: `${runid}/ReserveStock/0`,
+      source: 'urn:edow:workflow:order',
+      type: 'inventory.stock.reserve',
+      time: '2026-11-01T00:00:00.000Z',
+      subject: runid,
+      datacontenttype: 'application/json',
+      dataschema: 'urn:edow:schema:inventory.stock.reserve:1',
+      data: {
+        orderId: `order-${number}`,
+        lines: [
+          { sku: 'teapot', quantity: 1, unitPriceCents: 3490 },
+          { sku: 'cup', quantity: 2, unitPriceCents: 450 },
+        ],
+      },
+      correlationid: runid,
+      causationid: runid,
+      traceparent: '00-11111111111111111111111111111111-2222222222222222-01',
+      tenant: 'default',
+      workflow: 'order',
+      runid,
+      step: 'ReserveStock',
+      execution: 10000,
+      entry: 0,
+      deadline: '2099-01-01T00:00:00.000Z',
+      trylimit: 5,
+    });
+    return {
+      messageId: `message-${number}`,
+      receiptHandle: `receipt-${number}`,
+      body,
+      attributes: { ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()) },
+      messageAttributes: {},
+      eventSource: 'aws:sqs',
+    };
+  });
+  return { Records };
+}
+
+const context = {
+  awsRequestId: 'request-1',
+  functionName: 'worker',
+  functionVersion: '1',
+  invokedFunctionArn: 'arn:aws:lambda:us-east-1:000000000000:function:worker',
+  memoryLimitInMB: '512',
+  getRemainingTimeInMillis: () => 10_000,
+};
+
+type Handler = (event: object, context: object) => Promise<{ batchItemFailures: unknown[] }>;
+interface Subject {
+  readonly name: string;
+  readonly handler: Handler;
+  readonly counts: Map<string, number>;
+  readonly cpuMicros: number[];
+  readonly bytes: number[];
+}
+
+let collections = 0;
+new PerformanceObserver((list) => {
+  // Our own calls of gc() apart.
+  const forced = constants.NODE_PERFORMANCE_GC_FLAGS_FORCED;
+  collections += list
+    .getEntries()
+    .filter(
+      (entry) =>
+        ((entry as PerformanceEntry & { detail: NodeGCPerformanceDetail }).detail.flags ?? 0) !== forced,
+    ).length;
+}).observe({ entryTypes: ['gc'] });
+
+async function round(subject: Subject, measured: boolean): Promise<void> {
+  const events = Array.from({ length: RECORDS / BATCH }, event);
+  globalThis.gc?.();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const before = { cpu: process.cpuUsage(), heap: process.memoryUsage().heapUsed, collections };
+  for (const one of events) {
+    const { batchItemFailures } = await subject.handler(one, { ...context });
+    if (batchItemFailures.length > 0)
+      throw new Error(`${subject.name} failed records: the bench measures nothing`);
+  }
+  const { user, system } = process.cpuUsage(before.cpu);
+  const bytes = process.memoryUsage().heapUsed - before.heap;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  if (collections !== before.collections)
+    throw new Error('a garbage collection came between: raise --max-semi-space-size');
+  if (!measured) return;
+  subject.cpuMicros.push((user + system) / RECORDS);
+  subject.bytes.push(bytes / RECORDS);
+}
+
+const subjects: Subject[] = [];
+for (const bundle of bundles) {
+  const counts = new Map<string, number>();
+  const { make } = (await import(pathToFileURL(bundle).href)) as {
+    make: (client: unknown) => Handler;
+  };
+  const name = bundle.split('/').at(-1)?.replace('.mjs', '') ?? bundle;
+  subjects.push({ name, handler: make(stubClient(counts)), counts, cpuMicros: [], bytes: [] });
+}
+for (let warm = 0; warm < 3; warm += 1) for (const subject of subjects) await round(subject, false);
+for (let turn = 0; turn < ROUNDS; turn += 1) for (const subject of subjects) await round(subject, true);
+
+writeFileSync(
+  resultFile,
+  JSON.stringify(
+    subjects.map(({ name, counts, cpuMicros, bytes }) => ({ name, counts: [...counts], cpuMicros, bytes })),
+  ),
+);
