@@ -1,35 +1,31 @@
-/** Attributes of core to DynamoDB's and back. Empty sets and `undefined` are not stored, see core's `stored`. */
+/** Attributes of core to DynamoDB's and back. Empty sets and `undefined` are not stored, as in core's `stored`. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Attribute, Item } from '#core/store.ts';
-import { stored } from '#core/store-rules.ts';
 
 type Stored = Readonly<Record<string, AttributeValue>>;
 
-function encoded(value: Attribute): AttributeValue {
+/** undefined: nothing to store. */
+export function toAttributeValue(value: Attribute | undefined): AttributeValue | undefined {
+  if (value === undefined) return undefined;
   if (typeof value === 'string') return { S: value };
   if (typeof value === 'number') return { N: String(value) };
   if (typeof value === 'boolean') return { BOOL: value };
-  if (value instanceof Set) return { SS: [...value] };
-  if (Array.isArray(value)) return { L: value.map(encoded) };
-  return { M: toAttributes(value as { readonly [name: string]: Attribute }) };
+  if (value instanceof Set) return value.size === 0 ? undefined : { SS: [...value] };
+  if (Array.isArray(value)) return { L: value.map(toAttributeValue).filter((part) => part !== undefined) };
+  return { M: toAttributes(value as { readonly [name: string]: Attribute | undefined }) };
 }
 
-/** undefined: nothing to store. */
-export function toAttributeValue(value: Attribute | undefined): AttributeValue | undefined {
-  const kept = stored(value);
-  return kept === undefined ? undefined : encoded(kept);
-}
-
-/** Attributes of an item, without those that are not stored. */
-export const toAttributes = (item: {
+/** Attributes of an item, without those that are not stored. A plain loop: every write and read goes through here. */
+export function toAttributes(item: {
   readonly [name: string]: Attribute | undefined;
-}): Record<string, AttributeValue> =>
-  Object.fromEntries(
-    Object.entries(item).flatMap(([name, value]) => {
-      const attribute = toAttributeValue(value);
-      return attribute === undefined ? [] : [[name, attribute]];
-    }),
-  );
+}): Record<string, AttributeValue> {
+  const attributes: Record<string, AttributeValue> = {};
+  for (const name of Object.keys(item)) {
+    const attribute = toAttributeValue(item[name]);
+    if (attribute !== undefined) attributes[name] = attribute;
+  }
+  return attributes;
+}
 
 /** @throws TypeError for a type that no item of ours has (binary, null, sets of numbers). */
 export function fromAttributeValue(value: AttributeValue): Attribute {
@@ -42,8 +38,12 @@ export function fromAttributeValue(value: AttributeValue): Attribute {
   throw new TypeError(`an attribute of type ${Object.keys(value).join()} is none of ours`);
 }
 
-export const fromAttributes = (attributes: Stored): { readonly [name: string]: Attribute } =>
-  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, fromAttributeValue(value)]));
+export function fromAttributes(attributes: Stored): { readonly [name: string]: Attribute } {
+  const item: Record<string, Attribute> = {};
+  for (const name of Object.keys(attributes))
+    item[name] = fromAttributeValue(attributes[name] as AttributeValue);
+  return item;
+}
 
 /** An item of a table whose key is (PK, SK). */
 export const toItem = (attributes: Stored): Item => fromAttributes(attributes) as Item;

@@ -10,21 +10,27 @@ import { toAttributeValue } from './attribute-value.ts';
 export interface Placeholders {
   readonly names: Record<string, string>;
   readonly values: Record<string, AttributeValue>;
+  /** Attribute -> its placeholder. */
+  readonly known: Map<string, string>;
+  /** Values so far. */
+  count: number;
 }
 
-export const placeholders = (): Placeholders => ({ names: {}, values: {} });
+export const placeholders = (): Placeholders => ({ names: {}, values: {}, known: new Map(), count: 0 });
 
-function nameOf(attr: string, { names }: Placeholders): string {
-  const known = Object.entries(names).find(([, name]) => name === attr);
-  if (known) return known[0];
-  const placeholder = `#n${Object.keys(names).length}`;
+function nameOf(attr: string, { names, known }: Placeholders): string {
+  const before = known.get(attr);
+  if (before !== undefined) return before;
+  const placeholder = `#n${known.size}`;
+  known.set(attr, placeholder);
   names[placeholder] = attr;
   return placeholder;
 }
 
-function addValue(value: AttributeValue, { values }: Placeholders): string {
-  const placeholder = `:v${Object.keys(values).length}`;
-  values[placeholder] = value;
+function addValue(value: AttributeValue, held: Placeholders): string {
+  const placeholder = `:v${held.count}`;
+  held.count += 1;
+  held.values[placeholder] = value;
   return placeholder;
 }
 

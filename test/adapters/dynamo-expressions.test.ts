@@ -20,12 +20,14 @@ import {
 } from '#core/store.ts';
 
 function compiledCondition(condition: Condition) {
-  const { names, values } = placeholders();
-  return { text: conditionExpression(condition, { names, values }), names, values };
+  const held = placeholders();
+  const { names, values } = held;
+  return { text: conditionExpression(condition, held), names, values };
 }
 function compiledUpdate(changes: Record<string, Change>) {
-  const { names, values } = placeholders();
-  return { text: updateExpression(changes, { names, values }), names, values };
+  const held = placeholders();
+  const { names, values } = held;
+  return { text: updateExpression(changes, held), names, values };
 }
 
 describe('conditions', () => {
