@@ -98,6 +98,9 @@ export function endRunOf(
       updatedAt: to(now),
       closedAt: to(now),
       expiresAt: to(expiryOf(now)),
+      // Soon: until its steps are retired a redrive could still revive one of them.
+      checkAt: to(now + FIRST_CHECK_MS),
+      checks: to(0),
       seq: plus(1),
       outbox: to(attributes(runOutbox(run, RUN_EVENTS[end.status], end, now))),
     },
