@@ -62,6 +62,7 @@ export const FAULTS = {
   'replay before the fix': { rate: 0.4, most: 3 },
   'resume by hand': { rate: 0.3, most: 2 },
   'redrive of the execution': { rate: 0.5, most: 2 },
+  'redrive at once': { rate: 0.5, most: 2 },
   'redrive of an older execution': { rate: 0.5, most: 2 },
   'task retryable': { rate: 0.3, most: 8 },
   'task permanent': { rate: 0.15, most: 2 },

@@ -208,6 +208,7 @@ export function strangersOf({ clockwork, faults, random, pools }: PeopleParts): 
     'no JSON',
     '{"specversion":"1.0"}',
     '[]',
+    JSON.stringify({ Service: 'Amazon S3', Event: 's3:TestEvent' }),
     JSON.stringify({ ...SAMPLE, type: 'nobody.handles.it' }),
     JSON.stringify(SAMPLE),
   ];

@@ -136,8 +136,10 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
     trace?.(queue.name, `${message.id} goes to the dead letters`);
     const command = parseCommand(message.body);
     if (isUnreadable(command) || !message.seen || queue.holding(`"id":"${command.id}"`) > 0) return;
-    const status = tables.item(stepItemKey(command.runid, command.step))?.['status'];
-    if (status === 'ready' || status === 'retrying')
+    const step = tables.item(stepItemKey(command.runid, command.step));
+    const status = step?.['status'];
+    // A task that has died before has its reason on record, and a newer copy may wait elsewhere.
+    if (step?.['deaths'] === undefined && (status === 'ready' || status === 'retrying'))
       books.breaks(`5: ${message.id} is a dead letter while ${command.id} is ${status}`);
   }
 
@@ -179,6 +181,9 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
           if (failed && tries < CLOSE_TRIES) send(tries + 1, tries * MINUTE);
         }),
       );
+    // A person is as quick as the close, or quicker.
+    if (status === 'FAILED' && faults.strikes('redrive at once'))
+      clockwork.at(clockwork.now() + random.between(50, 3000), () => machine.redrive(name));
     if (!faults.strikes('end event lost'))
       send(
         1,
@@ -214,7 +219,10 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   clockwork.at(START + random.between(0, MINUTE), everyMinute, 'idle');
   clockwork.at(plan.calmAt, () => faults.calm());
 
-  const rests = (): boolean => clockwork.awake() === 0 && books.running.size === 0 && !operator.needed();
+  const isClosing = (): boolean =>
+    runsOf(tables).some(({ closedAt, openShard }) => closedAt !== undefined && openShard !== undefined);
+  const rests = (): boolean =>
+    clockwork.awake() === 0 && books.running.size === 0 && !operator.needed() && !isClosing();
   while (books.broken.length === 0 && !rests()) {
     if (clockwork.done() > MOST_ACTIONS || clockwork.now() > START + LONGEST_MS) {
       books.breaks(
