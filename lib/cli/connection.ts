@@ -44,8 +44,12 @@ export interface Connection {
 export type Connect = (flags: ConnectionFlags) => Promise<Connection>;
 
 /** How the app is deployed to a target, as a person would type it. */
-export const deployLine = ({ kind, stage }: Target): string =>
-  kind === 'local' ? 'npx edow deploy' : `npx cdk deploy --all -c stage=${stage}`;
+export function deployLine({ kind, stage, endpoint }: Target): string {
+  if (kind === 'local') return 'npx edow deploy';
+  const variables =
+    endpoint === undefined ? '' : `AWS_ENDPOINT_URL=${endpoint} AWS_ENDPOINT_URL_S3=${endpoint} `;
+  return `${variables}npx cdk deploy --all -c stage=${stage}`;
+}
 
 /** @throws CliError for a target that is not there */
 export async function targetOf(flags: ConnectionFlags): Promise<Target> {

@@ -56,9 +56,10 @@ export function chooseTarget(
         `the local cloud at ${seen.cloud.endpoint} runs, but does not answer`,
         'Wait a moment, or start it anew: npx edow down, then npx edow up',
       );
-    if (stage === 'local') throw new CliError('cloud_not_running', 'the local cloud is not running', UP);
+    if (stage === 'local' && !environmentEndpoint)
+      throw new CliError('cloud_not_running', 'the local cloud is not running', UP);
   }
-  if (environmentEndpoint !== undefined && environmentEndpoint !== '')
+  if (environmentEndpoint)
     return { kind: 'endpoint', endpoint: environmentEndpoint.replace(/\/+$/, ''), stage: stage ?? 'dev' };
   return { kind: 'aws', stage: stage ?? 'dev' };
 }

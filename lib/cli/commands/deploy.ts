@@ -37,7 +37,7 @@ export function addDeploy(program: Command, session: Session): void {
       Object.assign(session, { where: nameOf(target), isLocal: target.kind === 'local' });
       const cloud = readRecord(flags.stateDir);
       if (target.kind !== 'local' || cloud === undefined) {
-        const command = awsLine(target.endpoint, deployLine(target), flags.context);
+        const command = `${deployLine(target)}${flagsOf(flags.context)}`;
         if (screen.json) return screen.emit({ target: nameOf(target), command });
         screen.print(`${nameOf(target)} is deployed to by the CDK itself:`);
         return screen.print(`  ${command}`);
@@ -59,11 +59,9 @@ function stageOf(text: string): 'local' | 'dev' | 'prod' {
   );
 }
 
-function awsLine(endpoint: string | undefined, line: string, context: Context): string {
-  const more = Object.entries(context)
+/** The stage is in the line already. */
+const flagsOf = (context: Context): string =>
+  Object.entries(context)
     .filter(([name]) => name !== 'stage')
-    .map(([name, value]) => ` -c ${name}=${/^[\w.:/@-]*$/.test(value) ? value : `'${value}'`}`);
-  const variables =
-    endpoint === undefined ? '' : `AWS_ENDPOINT_URL=${endpoint} AWS_ENDPOINT_URL_S3=${endpoint} `;
-  return `${variables}${line}${more.join('')}`;
-}
+    .map(([name, value]) => ` -c ${name}=${/^[\w.:/@-]*$/.test(value) ? value : `'${value}'`}`)
+    .join('');

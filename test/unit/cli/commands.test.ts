@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { asRun, runKey, stepItemKey } from '#core/items.ts';
 import type { Item } from '#core/store.ts';
 import { absent } from '#core/store.ts';
@@ -235,5 +235,41 @@ describe('logs', () => {
     await edow(['logs', 'trigger']);
     expect(logs.mock.calls.map(([name]) => name)).toEqual(['fn-trigger']);
     expect((await edow(['logs', 'x'])).exitCode).toBe(2);
+  });
+});
+
+describe('deploy', () => {
+  const none = ['--state-dir', '/nowhere'];
+  const before = { ...process.env };
+  afterEach(() => {
+    process.env = { ...before }; // choosing an endpoint turns the whole process to it
+  });
+
+  test('to AWS: shows the plain command of the CDK, context included', async () => {
+    const { edow } = fakeConnection();
+    const { exitCode, out } = await edow([
+      'deploy',
+      '-c',
+      'stage=prod',
+      '-c',
+      'downstreamUrl=https://d',
+      '-c',
+      'x=a b',
+      ...none,
+    ]);
+    expect(exitCode).toBe(0);
+    expect(out.split('\n')[1]).toBe(
+      "  npx cdk deploy --all -c stage=prod -c downstreamUrl=https://d -c x='a b'",
+    );
+  });
+
+  test('to an endpoint: the same with its address', async () => {
+    const { edow } = fakeConnection();
+    const { out } = await edow(['deploy', '--endpoint', 'http://127.0.0.1:4566/', '--json', ...none]);
+    expect(JSON.parse(out)).toEqual({
+      target: 'http://127.0.0.1:4566 (stage dev)',
+      command:
+        'AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_ENDPOINT_URL_S3=http://127.0.0.1:4566 npx cdk deploy --all -c stage=dev',
+    });
   });
 });

@@ -42,6 +42,7 @@ describe('which cloud a command talks to', () => {
 
   test('nothing runs here: AWS_ENDPOINT_URL, else AWS, stage dev', () => {
     expect(chooseTarget({}, stopped, 'http://other:1/').endpoint).toBe('http://other:1');
+    expect(chooseTarget({ stage: 'local' }, stopped, 'http://other:1').stage).toBe('local');
     expect(chooseTarget({}, stopped, '')).toEqual({ kind: 'aws', stage: 'dev' });
     expect(chooseTarget({}, stopped, undefined)).toEqual({ kind: 'aws', stage: 'dev' });
   });
