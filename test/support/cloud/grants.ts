@@ -46,7 +46,7 @@ export async function grantsOf(system: Deployed): Promise<Grant[]> {
     const { Role = '' } = await system.lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
     const role = Role.slice(Role.lastIndexOf('/') + 1);
     const { PolicyNames = [] } = await system.iam.send(new ListRolePoliciesCommand({ RoleName: role }));
-    for (const policy of PolicyNames) {
+    for (const policy of PolicyNames.toSorted()) {
       const { Statement } = await document(system, role, policy);
       for (const [index, statement] of listOf(Statement).entries())
         if (statement.Effect === 'Allow')
