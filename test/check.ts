@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '..');
 const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
 
 const CHECKS: readonly (readonly [string, string, ...string[]])[] = [
-  ['format and lint', bin('biome'), 'ci', '--error-on-warnings', '.'],
+  ['format and lint', bin('biome'), 'ci', '--colors=off', '--error-on-warnings', '.'],
   ['types', bin('tsc'), '--noEmit'],
   ['import rules', process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--project', 'architecture'],
   ['dead code', bin('knip')],

@@ -1,4 +1,5 @@
 /** When and how a held run goes on (design 3.8). Shared by collect, the sweeper and the operator's command. */
+import type { ExecutionInput } from './dispatch-request.ts';
 import type { DeployedWorkflow } from './env-names.ts';
 import { asRun, executionName, type RunItem, type StepItem } from './items.ts';
 import type { Clock, Executions } from './ports.ts';
@@ -44,7 +45,7 @@ export function startExecution(
   return executions.start(
     deployed.stateMachineArn,
     executionName(run.runId, run.execution),
-    JSON.stringify({ runId: run.runId, execution: run.execution }),
+    JSON.stringify({ runId: run.runId, execution: run.execution } satisfies ExecutionInput),
   );
 }
 

@@ -28,7 +28,11 @@ const callsOf = (start: string): string[] => [
 /** Runs the help of a call's command: nothing is started. */
 async function helpOf(words: readonly string[]): Promise<{ code: number; text: string }> {
   let text = '';
-  const stream = { write: (part: string) => void (text += part) };
+  const stream = {
+    write: (part: string) => {
+      text += part;
+    },
+  };
   const io = { stdout: stream, stderr: stream, stdin: Readable.from([]), env: {} };
   const connect = () => Promise.reject(new Error('documents connect to nothing'));
   const code = await runCommand([...words, '--help'], io as never, { connect });

@@ -1,6 +1,5 @@
 /** Queues in memory. */
 import type { Clock, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
-import type { Key } from '#core/store.ts';
 
 export interface ReceivedMessage {
   readonly receiptHandle: string;
