@@ -41,8 +41,10 @@ export async function startWithProgress(
   return started;
 }
 
-/** Stacks as their lines of the CDK tell: `edow-local-pipeline is done`. */
-const STACK_LINE = /^(\S+) is done$|^(\S+ \(no changes\)) is done$/;
+/** `edow-local-pipeline is done`, `edow-local-state (no changes) is done` */
+const STACK_LINE = /^\S+(?: \(no changes\))? is done$/;
+/** `edow-local-pipeline 12/170 AWS::SQS::Queue ...`: hundreds of them. */
+const RESOURCE_LINE = /^\S+ \d+\/\d+ /;
 
 export async function deployWithProgress(
   screen: Screen,
@@ -57,8 +59,8 @@ export async function deployWithProgress(
     context: { stage: 'local', ...context },
     outputsFile: join(cloud.stateDir, 'outputs.json'),
     onProgress: (line) => {
-      if (!STACK_LINE.test(line)) return screen.passing(`  ${line}`);
-      stacks += 1;
+      if (RESOURCE_LINE.test(line)) return screen.passing(`  ${line}`);
+      if (STACK_LINE.test(line)) stacks += 1;
       screen.say(`  ${line}`);
     },
   });

@@ -46,7 +46,7 @@ interface Clue {
   readonly nextStep: (isLocal: boolean) => string;
 }
 
-const clue = (
+const clueOf = (
   code: string,
   names: string,
   message: (where: string) => string,
@@ -55,33 +55,33 @@ const clue = (
 
 /** Looked for along the chain of causes, the first match wins. */
 const CLUES: readonly Clue[] = [
-  clue(
+  clueOf(
     'credentials_missing',
     'CredentialsProviderError TokenProviderError',
     () => 'no AWS credentials were found',
     () =>
       'Log in (aws sso login), or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; or start the local cloud: npx edow up',
   ),
-  clue(
+  clueOf(
     'credentials_refused',
     'UnrecognizedClientException InvalidClientTokenId InvalidSignatureException SignatureDoesNotMatch ExpiredToken ExpiredTokenException InvalidAccessKeyId AuthFailure',
     (where) => `${where} does not take these credentials`,
     () =>
       'Log in again (aws sso login), or check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_PROFILE.',
   ),
-  clue(
+  clueOf(
     'access_denied',
     'AccessDenied AccessDeniedException UnauthorizedOperation AuthorizationError AuthorizationErrorException',
     (where) => `${where} does not allow this to your credentials`,
-    () => 'Use credentials that may operate this stage: docs/runbook.md lists what each command needs.',
+    () => 'Use the credentials of an operator of this stage, or have the action allowed.',
   ),
-  clue(
+  clueOf(
     'untrusted_certificate',
     'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY CERT_HAS_EXPIRED',
     (where) => `the certificate of ${where} is not trusted here`,
     () => 'Name its certificate: export NODE_EXTRA_CA_CERTS=/path/to/certificate.pem',
   ),
-  clue(
+  clueOf(
     'unreachable',
     'ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EPIPE EPROTO TimeoutError UND_ERR_SOCKET UND_ERR_CONNECT_TIMEOUT',
     (where) => `${where} does not answer`,
@@ -90,7 +90,7 @@ const CLUES: readonly Clue[] = [
         ? 'It was stopped or killed, and keeps nothing. Start it again: npx edow up'
         : 'Check the address, the network and the region, then run this again.',
   ),
-  clue(
+  clueOf(
     'throttled',
     'ThrottlingException TooManyRequestsException RequestLimitExceeded Throttling SlowDown ProvisionedThroughputExceededException',
     (where) => `${where} is throttling`,
@@ -134,9 +134,12 @@ export function explain(error: unknown, where: string, isLocal: boolean): Explai
     return { code, message, nextStep, exitCode };
   }
   const names = chain.flatMap(namesOf);
-  for (const { code, names: known, message, nextStep } of CLUES)
-    if (names.some((name) => known.has(name)))
-      return { code, message: message(where), nextStep: nextStep(isLocal), exitCode: EXIT.failure };
+  const clue = CLUES.find(({ names: known }) => names.some((name) => known.has(name)));
+  if (clue !== undefined) {
+    const { code, message, nextStep } = clue;
+    const action = code === 'access_denied' ? deniedAction(chain) : '';
+    return { code, message: message(where) + action, nextStep: nextStep(isLocal), exitCode: EXIT.failure };
+  }
   const first = chain[0];
   if (/region is missing/i.test(first?.message ?? ''))
     return {
@@ -154,6 +157,13 @@ export function explain(error: unknown, where: string, isLocal: boolean): Explai
     nextStep: 'This was not expected. Run it again with EDOW_DEBUG=1 to see where it comes from.',
     exitCode: EXIT.failure,
   };
+}
+
+/** AWS names the action in its text: ` (sqs:ReceiveMessage)`. */
+function deniedAction(chain: readonly Error[]): string {
+  const found = chain.map(({ message }) => /not authorized to perform: ([\w:-]+)/.exec(message)?.[1]);
+  const action = found.find((name) => name !== undefined);
+  return action === undefined ? '' : ` (${action})`;
 }
 
 const MAX_LINE = 600;

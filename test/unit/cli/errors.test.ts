@@ -49,6 +49,14 @@ describe('whatever was thrown becomes one line and a next step', () => {
     expect(told.exitCode).toBe(1);
   });
 
+  test('a denied action is named', () => {
+    const text =
+      'User: arn:aws:iam::1:user/a is not authorized to perform: sqs:ReceiveMessage on resource: arn';
+    expect(explained(Object.assign(new Error(text), { name: 'AccessDenied' })).message).toBe(
+      'the cloud does not allow this to your credentials (sqs:ReceiveMessage)',
+    );
+  });
+
   test('errors with a next step of their own are told as they are', () => {
     expect(explained(new CliError('a', 'wrong', 'do this', { exitCode: 2 }))).toEqual({
       code: 'a',
