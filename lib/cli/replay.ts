@@ -46,7 +46,7 @@ const MAX_SEEN = 10_000;
 /** Beyond the time that ten letters take at this rate: receiving, sending and deleting. Seconds. */
 const SPARE_SECONDS = 60;
 const BATCH = 10;
-const MAX_HIDDEN_SECONDS = 43_200;
+const MAX_HIDDEN_SECONDS = 43_200; // SQS's limit
 
 /** @param each told after each letter that was sent and deleted (dry run: that would be) */
 export async function replay(
@@ -54,59 +54,65 @@ export async function replay(
   plan: ReplayPlan,
   each: (replayed: Replayed) => void = () => {},
 ): Promise<ReplayReport> {
-  const sent: Replayed[] = [];
-  let left = 0;
-  let unreadable = 0;
-  let complete = true;
+  const tally = { sent: [] as Replayed[], left: 0, unreadable: 0, complete: true };
   const pause = pacer(ports, plan.rate);
-  const limit = plan.limit ?? Number.POSITIVE_INFINITY;
-  const hidden = Math.min(MAX_HIDDEN_SECONDS, Math.ceil(BATCH / plan.rate) + SPARE_SECONDS);
+  const isFull = (): boolean => tally.sent.length >= (plan.limit ?? Number.POSITIVE_INFINITY);
 
-  for (const source of plan.sources) {
-    if (sent.length >= limit) break;
+  /** True: the letter is no longer in the dead-letter queue. */
+  async function sentBack(source: Source, letter: DeadLetter): Promise<boolean> {
+    const subject = subjectOf(letter.body);
+    if (!matches(subject, plan) || isFull()) {
+      tally.left += 1;
+      return false;
+    }
+    if (subject === undefined) {
+      tally.unreadable += 1;
+      return false;
+    }
+    if (!plan.dryRun) await pause();
+    const number = await numberOf(ports.lookUp, letter, subject);
+    if (!plan.dryRun) {
+      await ports.letters.send(source.queueUrl, letter, number);
+      await ports.letters.remove(source.dlqUrl, letter);
+    }
+    const replayed = { ...subject, source: source.name, messageId: letter.messageId, replay: number };
+    tally.sent.push(replayed);
+    each(replayed);
+    return !plan.dryRun;
+  }
+
+  async function walk(source: Source): Promise<void> {
+    const hidden = hiddenSeconds(plan.rate);
+    const held = new Map<string, DeadLetter>();
     const seen = new Set<string>();
-    const held: DeadLetter[] = [];
     try {
-      for (;;) {
+      while (!isFull()) {
         const batch = await ports.letters.receive(source.dlqUrl, hidden);
         const fresh = batch.filter(({ messageId }) => !seen.has(messageId));
-        held.push(...batch);
-        if (fresh.length === 0) {
-          // Only what became visible again: whether others are left cannot be seen.
-          if (batch.length > 0) complete = false;
-          break;
-        }
+        for (const letter of batch) held.set(letter.messageId, letter);
         for (const letter of fresh) {
           seen.add(letter.messageId);
-          const subject = subjectOf(letter.body);
-          if (!matches(subject, plan) || sent.length >= limit) left += 1;
-          else if (subject === undefined) unreadable += 1;
-          else {
-            if (!plan.dryRun) await pause();
-            const number = await numberOf(ports.lookUp, letter, subject);
-            if (!plan.dryRun) {
-              await ports.letters.send(source.queueUrl, letter, number);
-              await ports.letters.remove(source.dlqUrl, letter);
-              held.splice(held.indexOf(letter), 1);
-            }
-            const replayed = { ...subject, source: source.name, messageId: letter.messageId, replay: number };
-            sent.push(replayed);
-            each(replayed);
-          }
+          if (await sentBack(source, letter)) held.delete(letter.messageId);
         }
-        if (sent.length >= limit) break;
-        if (seen.size >= MAX_SEEN) {
-          complete = false;
-          break;
+        if (batch.length === 0) return;
+        if (fresh.length === 0 || seen.size >= MAX_SEEN) {
+          // Too many for one go, or only what became visible again: whether others are left cannot be seen.
+          tally.complete = false;
+          return;
         }
       }
     } finally {
       // Best effort: what stays hidden comes back by itself.
-      await ports.letters.release(source.dlqUrl, held).catch(() => {});
+      await ports.letters.release(source.dlqUrl, [...held.values()]).catch(() => {});
     }
   }
-  return { sent, left, unreadable, complete };
+
+  for (const source of plan.sources) await walk(source);
+  return tally;
 }
+
+const hiddenSeconds = (rate: number): number =>
+  Math.min(MAX_HIDDEN_SECONDS, Math.ceil(BATCH / rate) + SPARE_SECONDS);
 
 /**
  * One more than this copy has had, and more than a replay that has already revived the task: the claim takes only a
