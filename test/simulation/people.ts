@@ -96,7 +96,7 @@ export function operatorOf(parts: PeopleParts): Operator {
     queue.deadLetters.delete(message.id);
     const command = parseCommand(message.body);
     if (isUnreadable(command) || !books.planned.has(command.runid)) {
-      if (!books.reasons.has(message.id) && message.burnt === 0)
+      if (!books.reasons.has(message.id) && message.seen)
         books.breaks(`5: ${message.id} is a dead letter without a reason`);
       say(`discards ${message.id}: ${books.reasons.get(message.id)}`);
       return;

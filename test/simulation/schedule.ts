@@ -135,7 +135,8 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   function checkLetter(queue: Queue, message: Message): void {
     trace?.(queue.name, `${message.id} goes to the dead letters`);
     const command = parseCommand(message.body);
-    if (isUnreadable(command) || !message.seen || queue.holding(`"id":"${command.id}"`) > 0) return;
+    if (isUnreadable(command) || !message.seen || books.reasons.has(message.id)) return;
+    if (queue.holding(`"id":"${command.id}"`) > 0) return;
     const step = tables.item(stepItemKey(command.runid, command.step));
     const status = step?.['status'];
     // A task that has died before has its reason on record, and a newer copy may wait elsewhere.

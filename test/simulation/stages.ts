@@ -83,17 +83,25 @@ export function stagesOf(parts: StageParts) {
       FUNCTION_MS,
       (actor) => {
         mine = processes.take(actor);
-        const one = (record: SQSRecord) =>
-          mine.process({
-            body: record.body,
-            messageId: record.messageId,
-            receiveCount: Number(record.attributes.ApproximateReceiveCount),
-            sentAt: Number(record.attributes.SentTimestamp),
-            replay: Number(record.messageAttributes['replay']?.stringValue),
-            deadlineAt: actor.deadline + actor.skew,
-            signal: NEVER,
-            log: actors.log(actor, (message) => books.reasons.set(record.messageId, message)),
-          });
+        const one = async (record: SQSRecord) => {
+          // What counts is the reason of the last receive.
+          books.reasons.delete(record.messageId);
+          try {
+            return await mine.process({
+              body: record.body,
+              messageId: record.messageId,
+              receiveCount: Number(record.attributes.ApproximateReceiveCount),
+              sentAt: Number(record.attributes.SentTimestamp),
+              replay: Number(record.messageAttributes['replay']?.stringValue),
+              deadlineAt: actor.deadline + actor.skew,
+              signal: NEVER,
+              log: actors.log(actor, (message) => books.reasons.set(record.messageId, message)),
+            });
+          } catch (error) {
+            books.reasons.set(record.messageId, 'record failed unexpectedly');
+            throw error;
+          }
+        };
         const options = { concurrency: plan.batchConcurrency, visibility: portsFor(actor).visibility(queue) };
         return batch(one, options)({ Records: received.map(recordOf) }, contextOf(actor, actors.log(actor)));
       },
