@@ -87,5 +87,5 @@ export function queue({ sqs }: Pick<Deployed, 'sqs'>, QueueUrl: string) {
     return MessageId;
   }
 
-  return { attributes, depth, total, empty, received, remove, send };
+  return { attributes, depth, total, empty, find, received, remove, send };
 }
