@@ -35,6 +35,12 @@ export default defineConfig({
         globalSetup: ['test/emulator/global-setup.ts'],
         setupFiles: ['test/emulator/enter-cloud.ts'],
       }),
+      // By itself, `npm run chaos`: minutes of visibility time-outs.
+      project('chaos', {
+        hookTimeout: 120_000,
+        globalSetup: ['test/emulator/global-setup.ts'],
+        setupFiles: ['test/emulator/enter-cloud.ts'],
+      }),
     ],
     coverage: {
       provider: 'v8',

@@ -1,6 +1,6 @@
 /**
  * Chaos on the deployed stack: failing handlers, doubled messages, workers killed between effect and commit, poison;
- * then the fix and a replay. A small form runs with every `npm test`; `npm run chaos` runs 125 orders (500 tasks).
+ * then the fix and a replay. `npm run chaos`: 125 orders (500 tasks), by itself, on a machine that does nothing else.
  */
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';

@@ -2,17 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '../..');
 const [orders = '125', seed = 'edow'] = process.argv.slice(2);
 const { status } = spawnSync(
   process.execPath,
-  [
-    join(ROOT, 'node_modules/vitest/vitest.mjs'),
-    'run',
-    '--project',
-    'emulator',
-    'test/emulator/chaos.test.ts',
-  ],
+  [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'chaos'],
   {
     cwd: ROOT,
     stdio: 'inherit',
