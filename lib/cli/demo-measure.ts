@@ -5,7 +5,7 @@ import { REGION } from '#local/cloud.ts';
 import { statesEntered } from './aws/history.ts';
 import { localTrail, type Recorded } from './aws/trail.ts';
 import { count, derive, type Price, pricesOf } from './demo-cost.ts';
-import { type DemoStage, line, runUntil, start, title, until } from './demo-stage.ts';
+import { type DemoStage, line, start, title, until } from './demo-stage.ts';
 
 export interface Measured {
   readonly id: string;
@@ -31,7 +31,12 @@ export async function costs(stage: DemoStage): Promise<Measured> {
   const from = Date.now();
   await trail.record(true);
   const { id } = await start(stage, 'measured');
-  await runUntil(stage, id, 'succeeded', 'silently');
+  // Read from the table, by our own key: asking the API would make its function send requests about this run.
+  const store = await connection.store();
+  await until(`run ${id} succeeded`, id, async () => {
+    const run = await store.get(runKey(id));
+    return run?.['status'] === 'succeeded' ? run : undefined;
+  });
   await until(`run ${id} in the list of runs`, id, async () =>
     (await stage.api.runs({ status: 'succeeded', limit: 5 })).runs.find((run) => run.id === id),
   );
@@ -45,7 +50,7 @@ export async function costs(stage: DemoStage): Promise<Measured> {
       isAbout(request, id) &&
       request.parameters['TableName'] !== stubTable,
   );
-  const items = await (await connection.store()).partition(runKey(id).PK);
+  const items = await store.partition(runKey(id).PK);
   const counted = count(recorded, items, eventsTopic);
   const transitions = await statesEntered(machines['order'] ?? '', executionName(id, 1));
   const prices = pricesOf(counted, derive(counted), transitions);

@@ -6,7 +6,7 @@ import { news } from './commands/watch.ts';
 import type { Connection } from './connection.ts';
 import { CliError } from './errors.ts';
 import type { Api } from './ports.ts';
-import type { Screen } from './screen.ts';
+import { type Screen, widthOf } from './screen.ts';
 import { wrapped } from './text.ts';
 
 export interface DemoStage {
@@ -51,7 +51,12 @@ export function title({ screen }: DemoStage, number: number, text: string, more:
     screen.say(screen.paint('dim', line));
 }
 
-export const line = ({ screen }: DemoStage, text: string): void => screen.say(`   ${text}`.trimEnd());
+/** Long lines are broken between words, below their own beginning. */
+export function line({ screen }: DemoStage, text: string): void {
+  const indent = `   ${/^ */.exec(text)?.[0] ?? ''}`;
+  if (widthOf(text) + 3 <= screen.width) screen.say(`   ${text}`.trimEnd());
+  else for (const part of wrapped(text.trimStart(), screen.width, indent)) screen.say(part);
+}
 export const good = (stage: DemoStage, text: string): void =>
   line(stage, `${stage.screen.paint('green', '✓')} ${text}`);
 

@@ -61,7 +61,7 @@ export async function farewell(
   screen.say();
   screen.say(screen.paint('bold', 'Where things are'));
   screen.say(`   API   ${root}`);
-  screen.say('         POST /workflows/order/runs, GET /runs/{id}, GET /runs; requests are signed (SigV4)');
+  screen.say('         POST /workflows/order/runs, GET /runs/{id}, GET /runs; signed by SigV4');
   screen.say(`   logs  npx edow logs --run ${healed}`);
   screen.say(`         ${logFile(stateDir)} (the emulator's own)`);
   screen.say();

@@ -37,10 +37,20 @@ export interface Screen {
 
 export const widthOf = (text: string): number => stripVTControlCharacters(text).length;
 
-/** At most `width` columns, with an ellipsis where something was cut. Colours of a cut text are lost. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
+const COLOUR_CODES = /(\u001b\[[0-9;]*m)/;
+
+/** At most `width` columns, with an ellipsis where something was cut; colours stay. */
 export function cropped(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
-  return `${stripVTControlCharacters(text).slice(0, Math.max(0, width - 1))}…`;
+  let left = Math.max(0, width - 1);
+  const parts = text.split(COLOUR_CODES).map((part, index) => {
+    if (index % 2 === 1) return part;
+    const kept = part.slice(0, left);
+    left -= kept.length;
+    return kept;
+  });
+  return `${parts.join('')}…`;
 }
 
 const LEAST_WIDTH = 40;

@@ -53,6 +53,7 @@ describe('screen', () => {
     expect(screenOn(fakeIo().io, false).width).toBe(Number.POSITIVE_INFINITY);
     expect(cropped('abcdef', 4)).toBe('abc…');
     expect(cropped(`${ESCAPE}31mabc${ESCAPE}39m`, 3)).toContain('abc');
+    expect(cropped(`a${ESCAPE}31mbcdef${ESCAPE}39mg`, 4)).toBe(`a${ESCAPE}31mbc${ESCAPE}39m…`);
   });
 });
 
