@@ -62,6 +62,7 @@ export interface Actors {
 const MAX_SKEW_MS = 5000;
 /** A slow call. A request that is on its way when its sender ends still arrives. */
 const SLOW_MS = [500, 4000] as const;
+const LOST_MS = [100, 4000] as const;
 
 const KILLS: Partial<Record<Role, FaultKind>> = {
   trigger: 'trigger killed',
@@ -167,10 +168,13 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
         const answer = arrives(apply);
         if (lost && faults.strikes(lost)) {
           trace?.(actor.name, `${what} took effect, its answer was LOST`);
-          answer.then(
-            () => reject(new PortUnavailable(`the answer of ${what} was lost`)),
-            (error: unknown) => reject(error),
-          );
+          answer.catch(() => undefined);
+          // Nobody learns of a lost answer before the client's time-out.
+          clockwork.at(clockwork.now() + random.between(...LOST_MS), () => {
+            turn = actor;
+            clockwork.wakes();
+            if (actor.alive) reject(new PortUnavailable(`the answer of ${what} was lost`));
+          });
         } else answer.then(resolve, reject);
       });
     });
