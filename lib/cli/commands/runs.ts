@@ -47,6 +47,14 @@ export function addRuns(program: Command, session: Session): void {
       ]);
       const heads = ['RUN', 'WORKFLOW', 'STATUS', 'EXECUTION', 'STARTED (UTC)', 'LAST CHANGE AFTER'];
       for (const line of table(heads, rows, screen.width)) screen.print(line);
-      if (page.next !== undefined) screen.print(`More: npx edow runs --cursor ${page.next}`);
+      if (page.next !== undefined) screen.print(`More: ${nextPage(query, page.next)}`);
     });
+}
+
+/** The same question with the next page's cursor. */
+function nextPage({ workflow, status, limit }: RunQuery, cursor: string): string {
+  const flags = Object.entries({ workflow, status, limit, cursor }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name} ${value}`],
+  );
+  return ['npx edow runs', ...flags].join(' ');
 }

@@ -4,7 +4,7 @@ import type { Connection } from '../connection.ts';
 import { leaf, open, type Session, type SharedFlags, screenFor } from '../leaf.ts';
 import type { Depth, StackState } from '../ports.ts';
 import type { Screen } from '../screen.ts';
-import { table } from '../text.ts';
+import { table, timeOf } from '../text.ts';
 
 interface QueueState {
   readonly name: string;
@@ -37,7 +37,9 @@ export function addStatus(program: Command, session: Session): void {
     const emulator = seen && 'cloud' in seen ? { state: seen.state, ...seen.cloud } : undefined;
     if (screen.json) return screen.emit({ ...overview, ...(emulator && { emulator }) });
     screen.print(
-      emulator ? `${overview.target}, process ${emulator.pid}, since ${emulator.startedAt}` : overview.target,
+      emulator
+        ? `${overview.target}, process ${emulator.pid}, since ${timeOf(emulator.startedAt)} UTC`
+        : overview.target,
     );
     show(screen, overview);
   });

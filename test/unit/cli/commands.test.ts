@@ -98,7 +98,7 @@ describe('show, runs, status', () => {
     ]);
     expect(runs).toHaveBeenCalledWith({ workflow: 'order', status: 'held', limit: 1, cursor: 'C' });
     expect(out).toContain(`${RUN}  order     held`);
-    expect(out).toContain('npx edow runs --cursor CURSOR');
+    expect(out).toContain('More: npx edow runs --workflow order --status held --limit 1 --cursor CURSOR');
   });
 
   test('status counts dead letters and held runs, and says where to look', async () => {
