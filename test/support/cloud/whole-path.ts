@@ -149,15 +149,17 @@ export function wholePath(system: Deployed) {
     const inventory = await feedOf(system, 'worker-inventory', ':sqs:');
     const collect = await feedOf(system, 'collect', '/stream/');
     const first = 'ReserveStock';
-    let unmet: string;
     await inventory(false);
     try {
-      unmet = await start(largeOrder());
+      const unmet = await start(largeOrder());
       await until(
         'the first step is entered',
         async () => (await books.partition(unmet)).steps.find(({ stepKey }) => stepKey === first),
         pace,
       );
+      const inbox = queue(system, system.queues['inventory']?.queueUrl ?? '');
+      await until('its command waits', async () => ((await inbox.total()) > 0 ? true : undefined), pace);
+      const waiting = await inbox.total();
       await set(stepItemKey(unmet, first), 'entered', past);
       await set(runKey(unmet), 'checkAt', past);
       await until(
@@ -165,17 +167,13 @@ export function wholePath(system: Deployed) {
         async () => {
           await sweepNow();
           const { republished = 0 } = (await books.partition(unmet)).step(first);
-          const waiting = await queue(system, system.queues['inventory']?.queueUrl ?? '').total();
-          return republished > 0 && waiting > 1 ? true : undefined;
+          return republished > 0 && (await inbox.total()) > waiting ? true : undefined;
         },
         pace,
       );
-    } finally {
       // The task is done while nobody collects: its answer is lost.
       await collect(false);
       await inventory(true);
-    }
-    try {
       await until(
         'the first task is done',
         async () => ((await books.partition(unmet)).step(first).status === 'done' ? true : undefined),
@@ -189,10 +187,12 @@ export function wholePath(system: Deployed) {
         async () => (await books.partition(unmet)).steps.find(({ stepKey }) => stepKey === 'ChargePayment'),
         pace,
       );
+      await collect(true);
+      await books.runIs(unmet, 'succeeded', pace);
     } finally {
       await collect(true);
+      await inventory(true);
     }
-    await books.runIs(unmet, 'succeeded', pace);
   }
 
   return { order, sweep };
