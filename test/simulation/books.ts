@@ -54,6 +54,8 @@ export const SUBSCRIBERS = ['project', 'audit'] as const;
 const CLOCKS_MS = 15_000;
 /** Between the read that found a task dead and the answer that says so. */
 const STALE_MS = 20_000;
+/** The lease is by its holder's clock. */
+const SKEW_MS = 5000;
 const pairValue = ({ execution, entry }: StepItem): number => execution * 1000 + entry;
 
 export function booksOf(plan: Plan, now: () => number): Books {
@@ -125,6 +127,9 @@ export function booksOf(plan: Plan, now: () => number): Books {
     if (before && pairValue(after) < pairValue(before))
       breaks(`10: an older entry of ${taskId} took the step from a newer one`);
     if (before?.status === after.status) return;
+    const held = before?.status === 'claimed' && (before.leaseUntil ?? 0) > now() + SKEW_MS;
+    if (after.status === 'dead' && after.reason === 'expired' && held)
+      breaks(`2: ${taskId} expired in the hands of a worker`);
     if (after.status === 'dead' && after.reason === 'expired' && after.deadline > now() + CLOCKS_MS)
       breaks(`5: ${taskId} expired before its deadline`);
     if (before?.status === 'done') breaks(`2: ${taskId} was done and became ${after.status}`);

@@ -100,7 +100,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a redrive is recognised without the 15 s',
-    patches: [core('claim', 'request.sentAt > (dead.deadAt ?? 0) + LEASE_GRACE_MS &&', '')],
+    patches: [
+      core('claim', 'request.sentAt > Math.max(dead.deadAt ?? 0, dead.metAt ?? 0) + LEASE_GRACE_MS &&', ''),
+    ],
   },
   {
     name: 'a redrive is recognised without its (execution, entry) met before',

@@ -79,6 +79,7 @@ export function clientsOf({ plan, clockwork, faults, random, books, stages }: Pe
 
 /** How often the operator looks. */
 const LOOK_MS = [2 * MINUTE, 8 * MINUTE] as const;
+const QUICK_LOOK_MS = [5000, MINUTE] as const;
 
 export interface Operator {
   /** Whether something is left that only a person can do. */
@@ -88,6 +89,7 @@ export interface Operator {
 export function operatorOf(parts: PeopleParts): Operator {
   const { plan, clockwork, faults, random, actors, tables, books, machine, stages, pools, retries, trace } =
     parts;
+  const lookMs = plan.attentive ? QUICK_LOOK_MS : LOOK_MS;
   const say = (text: string): void => trace?.('operator', text);
 
   const wayBack = (): 'replay' | 'move' => (plan.movesOnly || random.chance(0.5) ? 'move' : 'replay');
@@ -141,7 +143,7 @@ export function operatorOf(parts: PeopleParts): Operator {
   }
 
   function look(): void {
-    clockwork.at(clockwork.now() + random.between(...LOOK_MS), look, 'idle');
+    clockwork.at(clockwork.now() + random.between(...lookMs), look, 'idle');
     if (clockwork.now() < plan.fixedAt) {
       lookEarly();
       return;
@@ -172,7 +174,7 @@ export function operatorOf(parts: PeopleParts): Operator {
       run.resumes >= MAX_RESUMES ||
       stages.deployed().get(run.workflow)?.definition !== run.definition);
 
-  clockwork.at(clockwork.now() + random.between(...LOOK_MS), look, 'idle');
+  clockwork.at(clockwork.now() + random.between(...lookMs), look, 'idle');
   return {
     needed: () =>
       letters().length > 0 ||

@@ -41,6 +41,8 @@ export interface Plan {
   /** Epoch milliseconds from which poisoned tasks are fixed, and from which no fault strikes. */
   readonly fixedAt: number;
   readonly calmAt: number;
+  /** The operator looks after seconds, not minutes. */
+  readonly attentive: boolean;
   /** The operator knows the console only. */
   readonly movesOnly: boolean;
   /** Tasks of one batch at the same time. */
@@ -113,6 +115,7 @@ export function planOf(seed: number): Plan {
     passed: random.chance(0.05) ? 'y'.repeat(LARGE) : '',
     fixedAt,
     calmAt: fixedAt + random.between(5, 40) * MINUTE,
+    attentive: random.chance(0.25),
     movesOnly: random.chance(0.3),
     batchConcurrency: random.pick([1, 10]),
     batchSize: random.pick([1, 3, 10]),

@@ -28,7 +28,7 @@ const STREAM_RETRIES = 10;
 const RETRY_RECEIVES = 10;
 const VISIBILITY_MS = 60_000;
 const DELAY_MS = [20, 400] as const;
-const LATE_MS = [10_000, 120_000] as const;
+const LATE_MS = [10_000, 240_000] as const;
 
 const TERMINAL = ['done', 'dead'];
 const statusOf = (item: Change['after'] | undefined): string => String(item?.['status']);
