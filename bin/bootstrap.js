@@ -46,7 +46,7 @@ function install() {
   const path = process.env.PATH.split(delimiter).filter(
     (folder) => !folder.startsWith(join(ROOT, 'node_modules')),
   );
-  const { error, status } = spawnSync('npm', ['ci'], {
+  const { error, status } = spawnSync('npm', ['ci', '--loglevel=error'], {
     cwd: ROOT,
     env: { ...process.env, PATH: path.join(delimiter) },
     // The script's standard output must hold only what the script prints.

@@ -9,7 +9,7 @@ import type { Executions } from '#core/ports.ts';
 import type { Store } from '#core/store.ts';
 import { enterCloud, REGION } from '#local/cloud.ts';
 import { cloudStatus } from '#local/emulator.ts';
-import { type StageName, stackNames } from '#stacks/stages.ts';
+import { type StageName, stackNames } from '#stacks/stack-names.ts';
 import { OPERATOR_CLIENT } from './aws/calls.ts';
 import { operatorSqs, sqsDeadLetters, sqsDepths } from './aws/dead-letters.ts';
 import { lambdaFunctions } from './aws/functions.ts';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_STATE_DIR } from '#local/cloud.ts';
-import type { StageName } from '#stacks/stages.ts';
+import type { StageName } from '#stacks/stack-names.ts';
 import type { Connect, Connection } from './connection.ts';
 import { type Io, type Screen, screenOn } from './screen.ts';
 import { nameOf } from './target.ts';

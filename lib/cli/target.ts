@@ -1,5 +1,5 @@
 /** Which cloud a command talks to. */
-import type { StageName } from '#stacks/stages.ts';
+import type { StageName } from '#stacks/stack-names.ts';
 import { CliError } from './errors.ts';
 
 export interface Target {

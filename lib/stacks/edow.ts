@@ -5,7 +5,8 @@ import { ENV } from '#core/env-names.ts';
 import { pools, workflows } from '#workflows/deployed.ts';
 import { ObservabilityStack } from './observability.ts';
 import { PipelineStack } from './pipeline.ts';
-import { type StageSettings, stackNames } from './stages.ts';
+import { stackNames } from './stack-names.ts';
+import type { StageSettings } from './stages.ts';
 import { StateStack } from './state.ts';
 import { StubsStack } from './stubs.ts';
 

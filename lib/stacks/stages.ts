@@ -7,9 +7,7 @@ import {
   RemovalPolicy,
 } from 'aws-cdk-lib';
 import type { Stage } from '#constructs/stage.ts';
-
-export const STAGE_NAMES = ['local', 'dev', 'prod'] as const;
-export type StageName = (typeof STAGE_NAMES)[number];
+import { STAGE_NAMES, type StageName } from './stack-names.ts';
 
 /** Where the reference workers' calls go: a table of ours that plays the downstream, or a real one. */
 export type DownstreamChoice = { readonly stub: true } | { readonly url: string };
@@ -126,12 +124,3 @@ function tenantsFrom(tenants: unknown): Record<string, string> {
     );
   return value as Record<string, string>;
 }
-
-/** Names of the stacks. Everything else has a generated name. */
-export const stackNames = (stage: StageName) =>
-  ({
-    state: `edow-${stage}-state`,
-    stubs: `edow-${stage}-stubs`,
-    pipeline: `edow-${stage}-pipeline`,
-    observability: `edow-${stage}-observability`,
-  }) as const;

@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { App, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { buildEdow, type EdowStacks } from '#stacks/edow.ts';
-import { type StageContext, type StageName, stageFrom } from '#stacks/stages.ts';
+import type { StageName } from '#stacks/stack-names.ts';
+import { type StageContext, stageFrom } from '#stacks/stages.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 export const DOWNSTREAM = 'https://downstream.example.com';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { aws_stepfunctions as sfn } from 'aws-cdk-lib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { definitionOf } from '#constructs/workflow.ts';
-import { STAGE_NAMES } from '#stacks/stages.ts';
+import { STAGE_NAMES } from '#stacks/stack-names.ts';
 import { ensureVenv } from '../../lib/local/venv.ts';
 import { buildStage } from './edow-app.ts';
 

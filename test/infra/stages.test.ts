@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type StageContext, stackNames, stageFrom } from '#stacks/stages.ts';
+import { stackNames } from '#stacks/stack-names.ts';
+import { type StageContext, stageFrom } from '#stacks/stages.ts';
 import { contracts } from '#workflows/contracts.ts';
 import { workflows } from '#workflows/deployed.ts';
 import { buildStage, DOWNSTREAM, templateOf } from './edow-app.ts';

@@ -1,6 +1,6 @@
 /** The cloud that the environment points to: endpoint and credentials as every AWS tool reads them. */
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { type StageName, stackNames } from '#stacks/stages.ts';
+import { type StageName, stackNames } from '#stacks/stack-names.ts';
 import type { Target } from './target.ts';
 
 /** @throws Error when the pipeline stack of that stage is not there */

@@ -9,7 +9,7 @@ import { startCloud } from '#local/emulator.ts';
 import { NODE_DIR, STATE_ROOT } from '#local/places.ts';
 import { freePort } from '#local/ports.ts';
 import { commandOf } from '#local/processes.ts';
-import { stackNames } from '#stacks/stages.ts';
+import { stackNames } from '#stacks/stack-names.ts';
 import type { Target } from './target.ts';
 import { LOCAL_TENANTS } from './tenants.ts';
 
