@@ -142,7 +142,9 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
     apply: () => T | Promise<T>,
     { refused = [], lost, takes }: CallFaults = {},
   ): Promise<T> {
-    const slow = faults.strikes('call slow') ? random.between(...SLOW_MS) : 0;
+    const isSlow =
+      faults.strikes('call slow') || (actor.role === 'dispatch' && faults.strikes('dispatch slow'));
+    const slow = isSlow ? random.between(...SLOW_MS) : 0;
     return new Promise((resolve, reject) => {
       clockwork.at(clockwork.now() + (takes ?? random.between(5, 40)) + slow, () => {
         turn = actor;

@@ -112,22 +112,26 @@ export function streamsOf(parts: StreamParts): readonly Queue[] {
         busy.delete(pk);
         const done = typeof how === 'object' && 'value' in how ? how.value : undefined;
         const failed = done?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
-        const at =
-          failed && batch.findIndex(({ record }) => failed.includes(record.dynamodb?.SequenceNumber ?? ''));
-        finish(shard, batch, at);
+        finish(shard, batch, failed);
         clockwork.at(clockwork.now() + random.between(...DELAY_MS), () => next(pk));
       });
     }
 
-    /** @param failedAt first record that was reported, -1 for none, undefined where the call itself failed */
-    function finish(shard: Waiting[], batch: readonly Waiting[], failedAt: number | undefined): void {
-      if (failedAt === -1) return void shard.splice(0, batch.length);
-      if (failedAt !== undefined && plan.cloud === 'local') {
-        const lost = batch[failedAt];
-        if (lost && name === 'relay') books.lost(lost.change.after);
-        return void shard.splice(0, batch.length);
+    /** @param reported records that were handed back; undefined where the call itself failed */
+    function finish(
+      shard: Waiting[],
+      batch: readonly Waiting[],
+      reported: readonly string[] | undefined,
+    ): void {
+      const isReported = ({ record }: Waiting): boolean =>
+        reported?.includes(record.dynamodb?.SequenceNumber ?? '') ?? true;
+      const failedAt = batch.findIndex(isReported);
+      if (failedAt === -1 || (reported !== undefined && plan.cloud === 'local')) {
+        for (const { change } of batch.filter(isReported)) if (name === 'relay') books.lost(change.after);
+        shard.splice(0, batch.length);
+        return;
       }
-      shard.splice(0, failedAt ?? 0);
+      shard.splice(0, failedAt);
       const first = shard[0];
       if (first === undefined) return;
       first.tries += 1;
