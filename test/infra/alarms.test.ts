@@ -24,7 +24,7 @@ describe('alarms', () => {
   });
 
   it('watch both stream functions, every function of ours, the machine, both topics and held runs', () => {
-    expect(metricNames('AWS/Lambda')).toEqual({ IteratorAge: 2, Errors: 8, Throttles: 8 });
+    expect(metricNames('AWS/Lambda')).toEqual({ IteratorAge: 2, Errors: 12, Throttles: 12 });
     expect(metricNames('AWS/States')).toEqual({ ExecutionsFailed: 1, ExecutionsTimedOut: 1 });
     expect(metricNames('AWS/SNS')).toEqual({
       NumberOfNotificationsFailed: 2,
