@@ -36,7 +36,7 @@ const LEAST_KINDS = 3;
 /** Part of the schedules in which each kind must strike. */
 const LEAST_SHARE = 0.01;
 /** Below this number a share says nothing. */
-const ENOUGH = 2000;
+const ENOUGH = 1000;
 
 export const noTotals = (): Totals => ({
   schedules: 0,
