@@ -9,6 +9,7 @@ import { deployed } from '#test/cloud/deployed.ts';
 import { enter } from '#test/cloud/enter.ts';
 import { environmentCloud } from '#test/cloud/environment-cloud.ts';
 import { eachAction, type Grant, grantsOf, without } from '#test/cloud/grants.ts';
+import { STEPS } from '#test/cloud/orders.ts';
 import { ownCloud } from '#test/cloud/own-cloud.ts';
 import { wholePath } from '#test/cloud/whole-path.ts';
 import { EXPLAINED } from './explained-grants.ts';
@@ -34,8 +35,10 @@ async function main(): Promise<number> {
     enter(target);
     const system = deployed(target);
     const path = wholePath(system);
+    // A worker whose task fails has to hide its message: the poisoned one of shipping does so anyway.
+    const flaky = STEPS.flatMap(({ step, pool }) => (pool === 'shipping' ? [] : [step]));
     const drive = (stage: string, withinMs: number) =>
-      stage === 'sweep' ? path.sweep({ withinMs }) : path.order({ withinMs });
+      stage === 'sweep' ? path.sweep({ withinMs }) : path.order({ withinMs }, flaky);
 
     const took = new Map<boolean, number>();
     for (const stage of ['dispatch', 'sweep']) {

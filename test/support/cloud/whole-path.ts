@@ -10,7 +10,7 @@ import type { Item } from '#core/store.ts';
 import { api } from './api.ts';
 import type { Deployed } from './deployed.ts';
 import { feedOf } from './feeds.ts';
-import { anOrder, freshId, type Order } from './orders.ts';
+import { anOrder, freshId, type Order, type StepKey } from './orders.ts';
 import { ownBooks } from './own-books.ts';
 import { queue } from './queue.ts';
 import { stubBooks } from './stub-books.ts';
@@ -49,9 +49,10 @@ export function wholePath(system: Deployed) {
     return body.id;
   }
 
-  /** From the door to the list of runs, by way of the dead letters. */
-  async function order(pace: Pace): Promise<void> {
+  /** From the door to the list of runs, by way of the dead letters; the tasks of `flaky` steps fail once before. */
+  async function order(pace: Pace, flaky: readonly StepKey[] = []): Promise<void> {
     const poisoned = largeOrder();
+    for (const step of flaky) await stub.plan(step, poisoned.orderId, { fails: 1, kind: 'error' });
     await stub.plan('ShipOrder', poisoned.orderId, { fails: -1, kind: 'permanent' });
     const runId = await start(poisoned);
     await books.runIs(runId, 'held', pace);
@@ -127,7 +128,7 @@ export function wholePath(system: Deployed) {
     const past = Date.now() - 600_000;
     // Accepted, and the trigger died before it started the execution.
     const model = await start(anOrder('model'));
-    const { run } = await books.partition(model);
+    const run = await books.runIs(model, 'succeeded', pace);
     const lost = model.replace(/^.{10}/, run.runId.slice(0, 9) + (run.runId[9] === '0' ? '1' : '0'));
     const item = {
       ...run,
