@@ -36,7 +36,7 @@ interface AlarmOptions {
 }
 
 const MINUTE = Duration.minutes(1);
-/** Dead letters live 14 days: ten are left to act. */
+/** Age in the dead-letter queue. Letters live 14 days from their first send: six at least are left to act. */
 const DEAD_LETTER_AGE = Duration.days(4);
 /** A work queue keeps a message for 4 days; an hour means that no worker takes them. */
 const WORK_AGE = Duration.hours(1);
