@@ -103,6 +103,11 @@ export function operatorOf(parts: PeopleParts): Operator {
       say(`discards ${message.id}: ${books.reasons.get(message.id)}`);
       return;
     }
+    // Its own id with other data: sent back together with the true copies it could win for ever.
+    if (Array.isArray(command.data) && clockwork.now() > plan.fixedAt) {
+      say(`discards ${message.id}: its data is damaged`);
+      return;
+    }
     books.sentBack.set(command.id, (books.sentBack.get(command.id) ?? 0) + 1);
     const replay = how === 'replay' ? message.replay + 1 : message.replay;
     const sent = queue.send({ body: message.body, replay, origin: how });
