@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { MUTATIONS, type Mutation } from './mutations.ts';
+import type { Mutation } from './mutation.ts';
+import { MUTATIONS } from './mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What the simulation is made of. */

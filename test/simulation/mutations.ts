@@ -1,19 +1,5 @@
-/**
- * Planted mutations of the protocol: each leaves out one rule that the design marks as load-bearing. A mutation is a
- * list of text patches; `from` must stand in the file exactly once.
- */
-export interface Patch {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-export interface Mutation {
-  readonly name: string;
-  readonly patches: readonly Patch[];
-}
-
-const core = (file: string, from: string, to: string): Patch => ({ file: `lib/core/${file}.ts`, from, to });
+/** Planted mutations of the protocol: each leaves out one rule that the design marks as load-bearing. */
+import { core, type Mutation } from './mutation.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
