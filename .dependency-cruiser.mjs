@@ -1,4 +1,4 @@
-/** Imports go one way (design 5): core <- adapters <- runtime <- lambdas; workflows see core only. */
+/** Imports go one way: core <- adapters <- runtime <- lambdas; workflows see core only. */
 const SDK = '(^|node_modules/)@aws-sdk/';
 const CDK = '(^|node_modules/)(aws-cdk-lib|constructs|cdk-nag)(/|$)';
 

@@ -55,7 +55,8 @@ function run(project: string, folder: string): Ran {
     // The runner itself failed: counted below.
   }
   const passed = results?.numPassedTests ?? 0;
-  const failed = Math.max(results?.numFailedTests ?? 0, results?.numFailedTestSuites ?? 0);
+  // A file that could not be loaded has no test that failed.
+  const failed = results?.numFailedTests || results?.numFailedTestSuites || 0;
   const skipped = results?.numPendingTests ?? 0;
   // A runner that ended badly, a skipped test, or a project without any test is a failure of its own.
   const broken = status !== 0 && failed === 0 ? 1 : 0;

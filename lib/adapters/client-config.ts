@@ -1,5 +1,5 @@
 /**
- * What every SDK client of a function is made with. Retries belong to the queue (design 3.6): a client tries twice
+ * What every SDK client of a function is made with. Retries belong to the queue: a client tries twice
  * at most, to ride out one lost connection.
  *
  * A call ends within 2 * (1 s + 3 s) + 0.1 s of back-off = 8.1 s, inside the 10 s of a function's time-out, and one

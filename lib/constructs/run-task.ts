@@ -21,7 +21,7 @@ export interface RunTaskProps {
 
 /**
  * Errors of calling dispatch. What a task does wrong comes by its token and is never retried here: the queue alone
- * owns a task's tries (design 3.6).
+ * owns a task's tries.
  */
 const DISPATCH_ERRORS = [
   DISPATCH_FAILED,

@@ -12,7 +12,7 @@ import { Construct } from 'constructs';
 import type { TaskContract } from '#core/contract.ts';
 import { ENV } from '#core/env-names.ts';
 import { maxReceiveCount } from '#core/retry.ts';
-import { type Access, onPayloads, onQueue, onTable } from './access.ts';
+import { type Access, allow, onPayloads, onQueue, onTable } from './access.ts';
 import type { Alarms } from './alarms.ts';
 import { DeadLetteredQueue } from './dead-lettered-queue.ts';
 import { consume, visibilityFor } from './mappings.ts';
@@ -145,6 +145,7 @@ export class WorkerPool extends Construct {
 const readsSecret =
   (variable: string, secret: secretsmanager.ISecret | secretsmanager.Secret): Access =>
   (fn) => {
-    secret.grantRead(fn);
+    allow(fn, 'secretsmanager', ['GetSecretValue'], [secret.secretArn]);
+    secret.encryptionKey?.grantDecrypt(fn);
     fn.addEnvironment(variable, secret.secretArn);
   };

@@ -1,4 +1,4 @@
-/** The right to work on a task: who may take it, and what a refusal means (design 3.4). */
+/** The right to work on a task: who may take it, and what a refusal means. */
 import { createHash } from 'node:crypto';
 import type { Command } from './envelope.ts';
 import { pairOf, type StepItem, stepItemKey } from './items.ts';

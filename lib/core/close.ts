@@ -1,4 +1,4 @@
-/** The truth of a run at the end of its execution (design 3.8). */
+/** The truth of a run at the end of its execution. */
 
 import { redact } from './failure.ts';
 import { asRun, type RunCause, type RunItem, runKey, type StepItem, splitPartition } from './items.ts';

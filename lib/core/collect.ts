@@ -1,4 +1,4 @@
-/** Answers the task token of a step whose task has ended, and lets a healed run go on (design 3.7, 3.8). */
+/** Answers the task token of a step whose task has ended, and lets a healed run go on. */
 import { failureAnswer } from './dispatch.ts';
 import type { DeployedWorkflow } from './env-names.ts';
 import { asStep, runKey, type StepItem, splitPartition, taskIdOf } from './items.ts';

@@ -1,4 +1,4 @@
-/** Publishes a step's command, or answers its token from memory (design 3.3). May run several times for one entry. */
+/** Publishes a step's command, or answers its token from memory. May run several times for one entry. */
 import { retireStep } from './close.ts';
 import { DISPATCH_FAILED, type DispatchRequest } from './dispatch-request.ts';
 import { type Command, commandOf } from './envelope.ts';
@@ -99,7 +99,6 @@ export const failureAnswer = (step: StepItem): { readonly error: string; readonl
     type: step.type,
     reason: step.reason,
     error: step.failure?.name,
-    message: step.failure?.message,
     fingerprint: step.failure?.fingerprint,
   }),
 });

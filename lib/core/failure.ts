@@ -6,8 +6,14 @@ import type { ErrorClass, Failure } from './items.ts';
 const MAX_MESSAGE = 400;
 const MAX_NAME = 80;
 
-/** What must not be kept: addresses, long numbers (cards, accounts), bearer tokens, AWS keys. */
+/** What must not be kept: addresses, long numbers (cards, accounts), passwords, tokens, keys, signatures. */
 const SECRETS: readonly [RegExp, string][] = [
+  [/\/\/[^\s/@:]{1,100}:[^\s/@]{1,200}@/g, '//<credential>@'],
+  [
+    /\b(pass(?:word|wd|phrase)?|secret|token|api[_-]?key|(?:x-amz-)?signature)["']?\s{0,3}[=:]\s{0,3}["']?[^\s"'&,;]+/gi,
+    '$1=<credential>',
+  ],
+  [/\b[sr]k_(?:live|test)_\w+/g, '<credential>'],
   [/[\w.+-]+@[\w-]+\.[\w.]+/g, '<address>'],
   [/\b(?:bearer|basic)\s+[\w+/=.~-]+/gi, '<credential>'],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, '<credential>'],

@@ -1,4 +1,4 @@
-/** The items of table `state` (design 3.2). Attribute names are the stored ones. Times are epoch milliseconds, `expiresAt` whole seconds. */
+/** The items of table `state`. Attribute names are the stored ones. Times are epoch milliseconds, `expiresAt` whole seconds. */
 import type { Item, Key } from './store.ts';
 
 export type TaskStatus = 'ready' | 'claimed' | 'retrying' | 'done' | 'dead' | 'cancelled' | 'surplus';

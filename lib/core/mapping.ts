@@ -1,5 +1,5 @@
 /**
- * Where a task's input comes from. States carry no payloads (design 3.10), so a RunTask names its input by reference:
+ * Where a task's input comes from. States carry no payloads, so a RunTask names its input by reference:
  * dispatch resolves the references from the run's input and from the results of earlier steps.
  */
 import { ContractError } from './errors.ts';

@@ -1,4 +1,4 @@
-/** How a try ends: the writes that only the holder of the claim may do (design 3.5, 3.6). */
+/** How a try ends: the writes that only the holder of the claim may do. */
 import type { TaskContract } from './contract.ts';
 import type { Command } from './envelope.ts';
 import { sourceOf } from './envelope.ts';

@@ -2,7 +2,7 @@
 import { PayloadGone } from './errors.ts';
 import type { Payloads } from './ports.ts';
 
-/** Payloads up to this size live on the item; larger ones in the payload bucket (design 3.2). */
+/** Payloads up to this size live on the item; larger ones in the payload bucket. */
 export const INLINE_BYTES = 8 * 1024;
 
 /** A stored payload: JSON text on the item, or behind its pointer. */

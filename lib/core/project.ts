@@ -1,4 +1,4 @@
-/** Read models from events: the run list and the timeline (design 3). Late and doubled events change nothing. */
+/** Read models from events: the run list and the timeline. Late and doubled events change nothing. */
 import type { Envelope } from './envelope.ts';
 import type { Views } from './ports.ts';
 import { expiryOf, RUN_EVENTS, type RunEventData } from './run-changes.ts';

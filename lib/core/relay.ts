@@ -1,4 +1,4 @@
-/** Turns the outbox of a changed item into an event (design 3.7). */
+/** Turns the outbox of a changed item into an event. */
 import type { Envelope } from './envelope.ts';
 import { asRun, asStep, type Outbox, taskIdOf } from './items.ts';
 import type { Events } from './ports.ts';

@@ -1,4 +1,4 @@
-/** When and how a held run goes on (design 3.8). Shared by collect, the sweeper and the operator's command. */
+/** When and how a held run goes on. Shared by collect, the sweeper and the operator's command. */
 import type { ExecutionInput } from './dispatch-request.ts';
 import type { DeployedWorkflow } from './env-names.ts';
 import { asRun, executionName, type RunItem, type StepItem } from './items.ts';

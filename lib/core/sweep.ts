@@ -1,4 +1,4 @@
-/** Looks at open runs that are due and mends what fell through (design 3.8): events and streams are best effort. */
+/** Looks at open runs that are due and mends what fell through: events and streams are best effort. */
 import type { Closer } from './close.ts';
 import { buildCommand, failureAnswer } from './dispatch.ts';
 import type { DeployedWorkflow } from './env-names.ts';

@@ -1,4 +1,4 @@
-/** Whose run it is: from the authenticated caller, never from a header or a body (invariant 8). */
+/** Whose run it is: from the authenticated caller, never from a header or a body. */
 
 /** Tenant of everybody while no map is deployed. */
 export const DEFAULT_TENANT = 'default';

@@ -1,4 +1,4 @@
-/** Accepts a request for a run: one key, one run (design 3.1). */
+/** Accepts a request for a run: one key, one run. */
 import { createHash } from 'node:crypto';
 import type { DeployedWorkflow } from './env-names.ts';
 import { asKeyItem, asRun, keyKey, OPEN_SHARDS, type RunItem, runKey } from './items.ts';

@@ -33,6 +33,16 @@ export function chain<Event, Answer>(
       // The name only: a message may quote what the caller sent.
       context.log?.error('unexpected error', errorFields(error));
       if (onError) request.response = onError(error, context);
+      // Lambda prints what is thrown, message and stack, and hands it to failure destinations.
+      else request.error = bareError(error);
     })
     .handler(work);
+}
+
+/** An error that says no more than its name: what went wrong is in the log entry before it. */
+function bareError(error: unknown): Error {
+  const bare = new Error('the log entry before this one says what is known');
+  bare.name = error instanceof Error ? error.name : 'Error';
+  bare.stack = `${bare.name}: ${bare.message}`;
+  return bare;
 }

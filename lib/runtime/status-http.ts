@@ -20,7 +20,7 @@ const DEFAULT_LIMIT = 20;
 
 /** How far the list may lag behind, said with each page: the stream and one queue lie between. */
 const STALENESS =
-  'usually under 2 seconds; minutes while the event stream is late. GET /runs/{id} is always current';
+  'usually under 2 seconds; minutes while the event stream is late. GET /runs/{id} is always current, save its timeline';
 
 const rowView = (row: RunRow) => ({
   id: row.runId,

@@ -55,8 +55,8 @@ export class PipelineStack extends Stack {
     );
     const dispatch = new Dispatch(this, 'Dispatch', { ...shared, commands });
     const workflows = props.workflows.map(
-      ({ contract, states }) =>
-        new Workflow(this, `Workflow-${contract.name}`, { stage, contract, states, dispatch, alarms }),
+      (workflow) =>
+        new Workflow(this, `Workflow-${workflow.contract.name}`, { stage, ...workflow, dispatch, alarms }),
     );
     grantAnswers(dispatch.fn, workflows, stage);
 

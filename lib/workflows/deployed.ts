@@ -1,5 +1,5 @@
 /** What this clone deploys: its worker pools and its workflows. This file is the team's; a new task is one line here. */
-import type { aws_stepfunctions as sfn } from 'aws-cdk-lib';
+import type { Duration, aws_stepfunctions as sfn } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { PoolOptions } from '#constructs/worker-pool.ts';
 import type { WorkflowContract } from '#core/contract.ts';
@@ -9,6 +9,10 @@ import { orderStates } from './order/workflow.ts';
 export interface WorkflowDefinition {
   readonly contract: WorkflowContract;
   readonly states: (scope: Construct) => sfn.IChainable;
+  /** Of the whole execution. Default 30 days. */
+  readonly timeout?: Duration;
+  /** Of the team's own states. Default JSONPath, the CDK's own. */
+  readonly queryLanguage?: sfn.QueryLanguage;
 }
 
 export const workflows: readonly WorkflowDefinition[] = [{ contract: orderWorkflow, states: orderStates }];

@@ -90,11 +90,11 @@ describe('WorkerPool', () => {
     const policy = part('AWS::IAM::Policy', 'TunedWorkerRole').PolicyDocument;
     expect(policy.Statement).toContainEqual({
       Effect: 'Allow',
-      Action: ['secretsmanager:DescribeSecret', 'secretsmanager:GetSecretValue'],
+      Action: 'secretsmanager:GetSecretValue',
       Resource: { Ref: expect.stringMatching(/^ApiKey/) },
     });
     expect(JSON.stringify(part('AWS::IAM::Role', 'TunedWorkerRole').ManagedPolicyArns)).toContain(
-      'AWSLambdaVPCAccessExecutionRole',
+      'AWSLambdaENIManagementAccess',
     );
     expect(part('AWS::IAM::Role', 'PlainWorkerRole').ManagedPolicyArns).toBeUndefined();
   });

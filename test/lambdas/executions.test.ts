@@ -85,7 +85,9 @@ describe('dispatch tells its state whatever goes wrong', () => {
       payloads: memoryPayloads(),
       clock: systemClock,
     } as never);
-    await expect(handler(aDispatch(), lambdaContext() as never)).rejects.toThrow('no answer');
+    await expect(handler(aDispatch(), lambdaContext() as never)).rejects.toThrow(
+      'the log entry before this one',
+    );
   });
 });
 

@@ -336,7 +336,6 @@ describe('a task that has an outcome', () => {
       type: reserve.type,
       reason: 'exhausted',
       error: 'Timeout',
-      message: 'no answer',
       fingerprint: 'f00d',
     });
     expect(commands.taken).toEqual([]);

@@ -25,6 +25,11 @@ describe('redact', () => {
     ['an AWS session key', 'key ASIAIOSFODNN7EXAMPLE is unknown', 'key <credential> is unknown'],
     ['a web token', 'token eyJhbGci.eyJzdWIi.c2ln is old', 'token <credential> is old'],
     ['a card number over two lines', 'card 4111 1111\n1111 1111 declined', 'card <number> declined'],
+    ['a password', 'login failed: password=hunter2, user x', 'login failed: password=<credential>, user x'],
+    ['a quoted key', 'sent {"api_key": "abc"}', 'sent {"api_key=<credential>"}'],
+    ['a signed address', 'GET /a?X-Amz-Signature=0f0f&x=1', 'GET /a?X-Amz-Signature=<credential>&x=1'],
+    ['a login in an address', 'https://ada:secret@db.example.com/x', 'https://<credential>@db.example.com/x'],
+    ['a payment key', 'key sk_live_51Hxyz is wrong', 'key <credential> is wrong'],
     ['a bearer token after a control character', 'Bearer\u0000abc', '<credential>'],
   ])('takes out %s', (_what, text, kept) => {
     expect(redact(text)).toBe(kept);
