@@ -127,6 +127,12 @@ export function booksOf(plan: Plan, now: () => number): Books {
     if (before && pairValue(after) < pairValue(before))
       breaks(`10: an older entry of ${taskId} took the step from a newer one`);
     if (before?.status === after.status) return;
+    if (
+      before?.status === 'claimed' &&
+      after.status === 'retrying' &&
+      after.attempts?.at(-1)?.fence !== after.fence
+    )
+      breaks(`2: the outcome of an older claim of ${taskId} was written over a newer claim`);
     const held = before?.status === 'claimed' && (before.leaseUntil ?? 0) > now() + SKEW_MS;
     if (after.status === 'dead' && after.reason === 'expired' && held)
       breaks(`2: ${taskId} expired in the hands of a worker`);
