@@ -70,6 +70,11 @@ describe('execution names', () => {
     );
   });
 
+  test('the first execution is named by its run alone', () => {
+    expect(parseExecutionName(RUN_ID)).toEqual({ runId: RUN_ID, execution: 1 });
+    expect(parseExecutionName(`${RUN_ID}-2`)).toEqual({ runId: RUN_ID, execution: 2 });
+  });
+
   test.each([
     '',
     'by-hand',
