@@ -1,8 +1,8 @@
 /** A batch of SQS messages: each stands alone, a few at a time, and what is not finished is reported. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Disposition } from '#core/delivery.ts';
 import { errorFields } from '#core/errors.ts';
 import type { Log, Visibility } from '#core/ports.ts';
-import type { Disposition } from '#core/worker.ts';
 import type { StageContext } from './chain.ts';
 
 export interface BatchOptions {

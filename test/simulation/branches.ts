@@ -8,7 +8,19 @@ import { fileURLToPath } from 'node:url';
 import { EXCUSED, type Excuse } from './excused.ts';
 import { schedule } from './schedule.ts';
 
-const CORE = ['claim', 'outcome', 'worker', 'dispatch', 'collect', 'close', 'resume', 'sweep'];
+const CORE = [
+  'claim',
+  'claiming',
+  'outcome',
+  'worker',
+  'handling',
+  'write-twice',
+  'dispatch',
+  'collect',
+  'close',
+  'resume',
+  'sweep',
+];
 const DEFAULT_SCHEDULES = 2000;
 
 interface Gap {

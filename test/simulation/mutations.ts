@@ -73,11 +73,11 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'no death on the last receive of a wait',
     patches: [
       core(
-        'worker',
+        'claiming',
         "if (!isLast || item === undefined || item.status === 'claimed') return again(verdict.seconds);\n        return twice(",
         'if (!isLast || item !== undefined) return again(verdict.seconds);\n        return twice(',
       ),
-      core('worker', 'starveOf(item, request', 'starveOf(item as never, request'),
+      core('claiming', 'starveOf(item, request', 'starveOf(item as never, request'),
     ],
   },
   {
@@ -96,16 +96,16 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a pair met for the first time by a dead task is not noted',
-    patches: [core('worker', 'if (verdict.note) await store.update(noteMetOf(request));', '')],
+    patches: [core('claiming', 'if (verdict.note) await store.update(noteMetOf(request));', '')],
   },
   {
     name: "the envelope's deadline is taken for the truth",
-    patches: [core('worker', 'if (item.deadline > now) return undefined;', '')],
+    patches: [core('claiming', 'if (item.deadline > now) return undefined;', '')],
   },
   {
     name: "a held run's redrive gets no fresh deadline",
     patches: [
-      core('worker', "if (run?.status === 'held' && sentBack) {", 'if (run === undefined && sentBack) {'),
+      core('claiming', "if (run?.status === 'held' && sentBack) {", 'if (run === undefined && sentBack) {'),
     ],
   },
   {
@@ -127,12 +127,12 @@ export const MUTATIONS: readonly Mutation[] = [
         "when: all(where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
       ),
       core(
-        'worker',
+        'claiming',
         "if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {",
         "if (late && item && verdict.act !== 'ack' && verdict.act !== 'burn') {",
       ),
       core(
-        'worker',
+        'claiming',
         'expireUnlessFresh(item, request, verdict.act, delivery.log)',
         "expireUnlessFresh(item, request, verdict.act === 'revive' ? 'revive' : 'claim', delivery.log)",
       ),
@@ -213,7 +213,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a copy of a dead task is acked',
     patches: [
       core(
-        'worker',
+        'claiming',
         'if (verdict.note) await store.update(noteMetOf(request));\n        return BURN;',
         'if (verdict.note) await store.update(noteMetOf(request));\n        return ACK;',
       ),

@@ -1,9 +1,10 @@
 /** One worker on a store in memory, with one step to work on, and a clock that a test moves. */
 import { handle, type TaskContext, type TaskContract } from '#core/contract.ts';
+import type { Delivery, Disposition } from '#core/delivery.ts';
 import type { Command } from '#core/envelope.ts';
 import { asStep, type RunItem, type StepItem, stepItemKey } from '#core/items.ts';
 import type { Store } from '#core/store.ts';
-import { type Delivery, type Disposition, worker } from '#core/worker.ts';
+import { worker } from '#core/worker.ts';
 import { aCommand, aRun, RUN_ID, reserve, SECOND, seed, T0 } from './examples.ts';
 import { manualClock, seededIds } from './memory/determinate.ts';
 import { memoryLog } from './memory/log.ts';

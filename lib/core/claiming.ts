@@ -1,0 +1,132 @@
+/** Takes the task of a delivery, or finds out what its message has to do instead. */
+import {
+  type ClaimRequest,
+  claimOf,
+  hasOtherData,
+  noteMetOf,
+  reviveOf,
+  type Verdict,
+  verdictOn,
+} from './claim.ts';
+import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts';
+import type { Command } from './envelope.ts';
+import { asRun, asStep, runKey, type StepItem, stepItemKey } from './items.ts';
+import { exhaustOf, expireOf, starveOf } from './outcome.ts';
+import type { Log } from './ports.ts';
+import { LEASE_GRACE_MS, maxReceiveCount } from './retry.ts';
+import type { SeenFilter } from './seen-filter.ts';
+import { all, type Store, to, type Update, type WriteResult, where } from './store.ts';
+import { writeTwice } from './write-twice.ts';
+
+/** A claim and a read may lose a race to one another; more often than this in a row is no race. */
+const CLAIM_ROUNDS = 3;
+
+/** @param seen finished tasks that this process has met */
+export function claimer(store: Store, seen: SeenFilter) {
+  const twice = (update: Update): Promise<WriteResult> => writeTwice(store, update);
+
+  const stepOf = async (command: Command): Promise<StepItem | undefined> => {
+    const item = await store.get(stepItemKey(command.runid, command.step));
+    return item && asStep(item);
+  };
+
+  /** The claimed item, or what to do with the message instead. */
+  async function claim(request: ClaimRequest, delivery: Delivery): Promise<StepItem | Disposition> {
+    const { command, now } = request;
+    // The first delivery of a command in time claims at once; all others look first, which costs a read only.
+    let verdict: Verdict = { act: 'claim' };
+    let item: StepItem | undefined;
+    const late = Date.parse(command.deadline) <= now;
+    if (late || delivery.receiveCount > 1 || request.replay > 0 || seen.mayHave(command.id)) {
+      item = await stepOf(command);
+      verdict = verdictOn(item, request);
+      if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
+        const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log);
+        if (expired) return expired;
+      }
+    }
+    for (let round = 0; round < CLAIM_ROUNDS; round += 1) {
+      const write = await actOn(verdict, item, request, delivery);
+      if ('ack' in write) return write;
+      if (write.written) {
+        const now = asStep(write.item);
+        if (now.status === 'claimed') return now;
+        delivery.log.warn('task gave up', { reason: now.reason });
+        return BURN;
+      }
+      item = write.item && asStep(write.item);
+      verdict = verdictOn(item, request);
+      if (verdict.act === 'mine') return verdict.item;
+    }
+    return again(1);
+  }
+
+  /** Carries a verdict out: a write that may be refused, or the message's disposition. */
+  async function actOn(
+    verdict: Verdict,
+    item: StepItem | undefined,
+    request: ClaimRequest,
+    { log, receiveCount }: Delivery,
+  ): Promise<WriteResult | Disposition> {
+    if (item && hasOtherData(item, request.command))
+      log.warn('copy of a task with other data', { status: item.status });
+    switch (verdict.act) {
+      case 'claim':
+      case 'mine':
+        return twice(claimOf(request));
+      case 'revive':
+        return twice(reviveOf(request, verdict.item));
+      case 'exhaust':
+        return twice(exhaustOf(verdict.item, request.command, request.messageId, request.now));
+      case 'ack':
+        seen.add(request.command.id);
+        log.debug('task was finished before', { status: item?.status });
+        return ACK;
+      case 'wait': {
+        // A holder has a message of its own; a task between two tries may have this one only.
+        const isLast = receiveCount >= maxReceiveCount(request.command.trylimit);
+        if (!isLast || item === undefined || item.status === 'claimed') return again(verdict.seconds);
+        return twice(starveOf(item, request.command, request.messageId, request.now));
+      }
+      case 'burn':
+        if (item === undefined) log.error('no step on record for this command');
+        else log.info('copy of a dead task goes to the dead-letter queue', { reason: item.reason });
+        if (verdict.note) await store.update(noteMetOf(request));
+        return BURN;
+    }
+  }
+
+  /**
+   * The envelope's deadline has passed, which is a hint only: the step may have been entered again since, and a
+   * redrive of a held run's task is a new chance with a fresh deadline. Otherwise the task dies, unless it is dead.
+   */
+  async function expireUnlessFresh(
+    item: StepItem,
+    request: ClaimRequest,
+    act: 'claim' | 'revive',
+    log: Log,
+  ): Promise<Disposition | undefined> {
+    const { command, now } = request;
+    if (item.deadline > now) return undefined;
+    const stored = await store.get(runKey(command.runid));
+    const run = stored && asRun(stored);
+    const sentBack =
+      act === 'revive' ||
+      request.replay > (item.replay ?? 0) ||
+      request.sentAt > Date.parse(command.time) + LEASE_GRACE_MS;
+    if (run?.status === 'held' && sentBack) {
+      const fresh = now + item.timeoutSeconds * 1000;
+      await store.update({
+        key: stepItemKey(command.runid, command.step),
+        when: all(where('execution', '=', item.execution), where('deadline', '=', item.deadline)),
+        changes: { deadline: to(fresh) },
+      });
+      return undefined;
+    }
+    if (act === 'claim') await twice(expireOf(item, command, request.messageId, now));
+    log.warn('deadline passed', { status: item.status });
+    return BURN;
+  }
+
+  return claim;
+}
