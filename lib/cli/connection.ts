@@ -10,6 +10,7 @@ import type { Store } from '#core/store.ts';
 import { enterCloud, REGION } from '#local/cloud.ts';
 import { cloudStatus } from '#local/emulator.ts';
 import { type StageName, stackNames } from '#stacks/stack-names.ts';
+import { callerArn } from './aws/caller.ts';
 import { OPERATOR_CLIENT } from './aws/calls.ts';
 import { operatorSqs, sqsDeadLetters, sqsDepths } from './aws/dead-letters.ts';
 import { lambdaFunctions } from './aws/functions.ts';
@@ -39,6 +40,8 @@ export interface Connection {
   api(): Promise<Api>;
   store(): Promise<Store>;
   lookUp: TaskLookup;
+  /** ARN of whose credentials these are. */
+  caller(): Promise<string>;
 }
 
 export type Connect = (flags: ConnectionFlags) => Promise<Connection>;
@@ -126,5 +129,6 @@ export async function connect(flags: ConnectionFlags): Promise<Connection> {
       const item = await (await store()).get(stepItemKey(run, step));
       return item && asStep(item);
     },
+    caller: async () => callerArn(target.endpoint, await sqs.config.region(), credentials),
   };
 }

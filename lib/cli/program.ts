@@ -1,5 +1,6 @@
 /** The command line: which commands there are, and what becomes of their errors. */
 import { Command, CommanderError } from 'commander';
+import { addAudit } from './commands/audit.ts';
 import { addDemo } from './commands/demo.ts';
 import { addDeploy } from './commands/deploy.ts';
 import { addDlq } from './commands/dlq.ts';
@@ -93,6 +94,7 @@ function programOf(session: Session): Command {
     addResume,
     addDlq,
     addLogs,
+    addAudit,
   ])
     add(program, session);
   for (const command of allOf(program)) {

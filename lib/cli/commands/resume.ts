@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { runKey, splitPartition, taskIdOf } from '#core/items.ts';
 import { definitionChanged, resumeRun } from '#core/resume.ts';
+import { audited } from '../audit.ts';
 import type { Connection } from '../connection.ts';
 import { CliError } from '../errors.ts';
 import { leaf, open, runId, type Session, type SharedFlags, screenFor } from '../leaf.ts';
@@ -22,7 +23,13 @@ export function addResume(program: Command, session: Session): void {
     .option('--force', 'accept a workflow that was changed since the run began')
     .action(async (id: string, flags: SharedFlags & { force?: boolean }) => {
       const screen = screenFor(session, flags);
-      const resumed = await resume(await open(session, flags), id, flags.force === true);
+      const connection = await open(session, flags);
+      const force = flags.force === true;
+      const resumed = await audited(connection, 'resume', { run: id, force }, async (notes) => {
+        const outcome = await resume(connection, id, force);
+        notes.counts = { deadTasks: outcome.dead.length, execution: outcome.execution };
+        return outcome;
+      });
       if (screen.json) return screen.emit(resumed);
       const { dead, execution } = resumed;
       if (dead.length > 0) {

@@ -15,6 +15,8 @@ const pipeline: Pipeline = {
   functions: { trigger: 'fn-trigger', 'worker-shipping': 'fn-shipping' },
 };
 
+export const CALLER = 'arn:aws:sts::123456789012:assumed-role/operator/ada';
+
 /** A cloud in memory. Give what a test needs; all else refuses. */
 export function fakeConnection(
   given: {
@@ -45,6 +47,7 @@ export function fakeConnection(
     api: async () => ({ start: refused, run: refused, runs: refused, ...given.api }),
     store: async () => store,
     lookUp: queues.ports.lookUp,
+    caller: async () => CALLER,
     ...given.connection,
   };
 
@@ -53,7 +56,7 @@ export function fakeConnection(
     const exitCode = await runCommand(argv, fake.io, { connect: async () => connection });
     return { exitCode, out: fake.out(), err: fake.err() };
   }
-  return { edow, store };
+  return { edow, store, connection };
 }
 
 export const RUN = '01M8MJH2GRNCRTQZXW4FXC62VM';
