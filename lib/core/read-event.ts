@@ -2,8 +2,12 @@
 import * as z from 'zod/mini';
 import type { Envelope } from './envelope.ts';
 import { TASK_FAILED } from './outcome.ts';
-import { isUnreadable, readAs, text, Unreadable, whole } from './read-command.ts';
+import { isUnreadable, malformed, readJson, Unreadable } from './read-command.ts';
 import { RUN_EVENTS } from './run-changes.ts';
+
+/** Text that is there, of so many characters at most. */
+const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
+const whole = z.number().check(z.int(), z.nonnegative());
 
 const eventSchema = z.looseObject({
   specversion: z.literal('1.0'),
@@ -37,8 +41,11 @@ const dataOf = new Map<string, z.core.$ZodType>([
 const NUMBERED = /:\d{1,15}$/;
 
 export function parseEvent(body: string): Envelope | Unreadable {
-  const event = readAs(eventSchema, body);
-  if (isUnreadable(event)) return event;
+  const read = readJson(body);
+  if (isUnreadable(read)) return read;
+  const parsed = z.safeParse(eventSchema, read.value);
+  if (!parsed.success) return malformed(parsed.error.issues[0]?.path.map(String).join('.'));
+  const event = parsed.data;
   if (!NUMBERED.test(event.id)) return new Unreadable('the id does not end in a number');
   const schema = dataOf.get(event.type);
   if (schema !== undefined && !z.safeParse(schema, event.data).success)
