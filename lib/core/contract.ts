@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { ContractError } from './errors.ts';
 import { escapePointer } from './json-text.ts';
 import { assertCommandType, assertEventType, assertWorkflowName } from './names.ts';
+import { MAX_VISIBILITY_SECONDS } from './retry.ts';
 
 type Schema = z.core.$ZodType;
 
@@ -12,7 +13,7 @@ export interface RetryPolicy {
   readonly tries: number;
   /** Upper bound of the first wait, seconds; it doubles with each try. Default 2. */
   readonly baseSeconds: number;
-  /** Upper bound of any wait, seconds, at most 43,200 (SQS visibility). Default 300. */
+  /** Upper bound of any wait, seconds, at most 42,000 (see retry.ts). Default 300. */
   readonly maxSeconds: number;
 }
 
@@ -49,8 +50,6 @@ export interface TaskDefinition<I extends Schema, O extends Schema> {
 const DEFAULT_RETRY: RetryPolicy = { tries: 5, baseSeconds: 2, maxSeconds: 300 };
 /** 10 tries + 15 spare receives = 25 receives of one message at most, see retry.ts. */
 const MAX_TRIES = 10;
-/** SQS: a message can stay invisible for 12 hours. */
-const MAX_VISIBILITY_SECONDS = 43_200;
 /** Step Functions keeps an execution open for a year; a work queue keeps a message for 4 days. */
 const MAX_TIMEOUT_SECONDS = 4 * 86_400;
 

@@ -67,7 +67,7 @@ export interface Payloads {
 
 /** Messages of a work queue while a worker holds them. */
 export interface Visibility {
-  /** @param seconds whole, 0 to 43,200 */
+  /** @param seconds whole, from 0; SQS refuses an end later than 12 hours (43,200 s) after the receive */
   change(receiptHandle: string, seconds: number): Promise<void>;
 }
 

@@ -10,8 +10,12 @@ const SPARE_RECEIVES = 15;
 /** `maxReceiveCount` of a queue whose tasks have this many tries at most. */
 export const maxReceiveCount = (tries: number): number => tries + SPARE_RECEIVES;
 
-/** SQS: 12 hours. */
-const MAX_VISIBILITY_SECONDS = 43_200;
+/**
+ * Longest wait of a message. SQS refuses a visibility that would end more than 12 hours after the message's receive,
+ * and a refused one lets the message come back after the queue's own time-out instead: 43,200 s, less 900 for the
+ * longest function and 300 for the longest batching window of a mapping, both of which pass before we ask.
+ */
+export const MAX_VISIBILITY_SECONDS = 42_000;
 
 /**
  * Two clocks and one downstream time-out: how long after its lease a claim is still respected, and how much later
@@ -44,3 +48,17 @@ export function deferralMs(retryAfterSeconds: number, untilDeadlineMs: number, w
   const paced = Math.max(0, untilDeadlineMs) / Math.max(1, waitsLeft);
   return Math.max(1000, Math.ceil(Math.max(asked, paced)));
 }
+
+/**
+ * No wait leads past the step's deadline: there the message comes back and its task expires with a reason, while a
+ * longer sleep would leave it without an outcome until then. Milliseconds, at least one second.
+ */
+export const untilDeadline = (waitMs: number, untilDeadlineMs: number): number =>
+  Math.max(1000, Math.min(waitMs, untilDeadlineMs));
+
+/** While a port is away a message is received rarely: its receives outlast an outage of an hour. */
+const PORT_AWAY: RetryPolicy = { tries: 1, baseSeconds: 5, maxSeconds: 600 };
+
+/** How long a message waits whose task could not even be looked at. Milliseconds, by the receives so far (from 1). */
+export const portAwayMs = (receives: number, random: number): number =>
+  backoffMs(PORT_AWAY, receives, random);

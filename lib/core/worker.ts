@@ -4,16 +4,26 @@ import { claimer } from './claiming.ts';
 import type { TaskHandler } from './contract.ts';
 import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts';
 import type { Command } from './envelope.ts';
+import { errorFields, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
 import { handling } from './handling.ts';
 import { asStep, type DeadReason, type StepItem } from './items.ts';
 import { commitOf, giveUpOf, isMyCommit, type Result, retryOf } from './outcome.ts';
 import type { Clock, Ids, Payloads } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
-import { backoffMs, deferralMs, MAX_DEFERRALS, maxReceiveCount, visibilitySeconds } from './retry.ts';
+import {
+  backoffMs,
+  deferralMs,
+  LEASE_GRACE_MS,
+  MAX_DEFERRALS,
+  maxReceiveCount,
+  portAwayMs,
+  untilDeadline,
+  visibilitySeconds,
+} from './retry.ts';
 import { seenFilter } from './seen-filter.ts';
 import type { Store, Update, WriteResult } from './store.ts';
-import { writeTwice } from './write-twice.ts';
+import { Unsettled, writeTwice } from './write-twice.ts';
 
 export interface WorkerPorts {
   readonly store: Store;
@@ -66,9 +76,25 @@ export function worker(ports: WorkerPorts) {
       trace: command.traceparent,
     });
     const known = { ...delivery, log };
-    const claimed = await claim(request, known);
-    if ('ack' in claimed) return claimed;
-    return attempt(claimed, command, handler, { ...known, log: log.child({ attempt: claimed.tries }) });
+    try {
+      const claimed = await claim(request, known);
+      if ('ack' in claimed) return claimed;
+      return await attempt(claimed, command, handler, {
+        ...known,
+        log: log.child({ attempt: claimed.tries }),
+      });
+    } catch (error) {
+      if (!(error instanceof PortUnavailable)) throw error;
+      return portAway(error, known);
+    }
+  }
+
+  /** Back when the task can be taken again: after the lease that a lost write may have left, else after a short wait. */
+  function portAway(error: PortUnavailable, { log, deadlineAt, receiveCount }: Delivery): Disposition {
+    const lease = error instanceof Unsettled ? deadlineAt + LEASE_GRACE_MS - clock.now() + 1 : 0;
+    const seconds = visibilitySeconds(Math.max(lease, portAwayMs(receiveCount, ids.random())));
+    log.error('a port is away', { ...errorFields(error), seconds });
+    return again(seconds);
   }
 
   async function attempt(
@@ -122,7 +148,7 @@ export function worker(ports: WorkerPorts) {
     const wait = deferred
       ? deferralMs(tried.retryAfterSeconds, claimed.deadline - now, waitsLeft)
       : backoffMs(handler.contract.retry, claimed.tries, ids.random());
-    const seconds = visibilitySeconds(wait);
+    const seconds = visibilitySeconds(untilDeadline(wait, claimed.deadline - now));
     const next = { notBefore: now + seconds * 1000, counted: !deferred };
     const write = await twice(retryOf(claimed, tried, next, version, now));
     if (!write.written && write.item?.['status'] !== 'retrying')

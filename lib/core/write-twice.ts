@@ -1,12 +1,25 @@
 import { PortUnavailable } from './errors.ts';
 import type { Store, Update, WriteResult } from './store.ts';
 
-/** A lost answer is asked for once more; what the item says then is the truth. */
+/** A write may have taken effect, and nobody can say: what it claimed stays claimed until its lease ends. */
+export class Unsettled extends PortUnavailable {
+  override readonly name: string = 'Unsettled';
+}
+
+/**
+ * A lost answer is asked for once more; what the item says then is the truth.
+ * @throws Unsettled when the second answer was lost as well
+ */
 export async function writeTwice(store: Store, update: Update): Promise<WriteResult> {
   try {
     return await store.update(update);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
-    return store.update(update);
+  }
+  try {
+    return await store.update(update);
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    throw new Unsettled(error.message, { cause: error });
   }
 }

@@ -30,7 +30,7 @@ export function queuesContract(make: () => Promise<QueuesUnderTest>): void {
     expect(await queues.depth.waiting(TYPE)).toBe(1);
     const handle = (await queues.receive()) as string;
     expect(await queues.depth.waiting(TYPE)).toBe(0);
-    await queues.visibility.change(handle, 43_200);
+    await queues.visibility.change(handle, 42_000);
     expect(await queues.receive()).toBeUndefined();
     await queues.visibility.change(handle, 0);
     expect(await queues.receive()).toBeDefined();

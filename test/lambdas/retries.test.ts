@@ -18,6 +18,7 @@ import {
   countingPool,
   enteredTask,
   lambdaContext,
+  pass,
   poolOnQueue,
   printed,
   runIdOf,
@@ -138,11 +139,11 @@ describe('H25 negative, fractional or huge delays', () => {
     ['negative', '-5', 5],
     ['none', '0', 1],
     ['a fraction', '1.5', 5],
-    ['a day and more', '999999', 43_200],
+    ['a day and more', '999999', 999_999],
     ['a number of 30 digits', '9'.repeat(30), 5],
     ['a date that is past', 'Sun, 01 Nov 2026 11:00:00 GMT', 5],
     ['a date ahead', 'Sun, 01 Nov 2026 12:05:00 GMT', 300],
-    ['a date far ahead', 'Sun, 01 Nov 2126 12:05:00 GMT', 43_200],
+    ['a date far ahead', 'Sun, 01 Nov 2126 12:05:00 GMT', 999_999],
     ['a word', 'soon', 5],
     ['empty', '', 5],
     ['missing', undefined, 5],
@@ -150,7 +151,7 @@ describe('H25 negative, fractional or huge delays', () => {
     ['hexadecimal', '0x10', 5],
   ];
   test.each(headers)(
-    'H25 Retry-After that is %s (%s): a whole and legal visibility, at least as long',
+    'H25 Retry-After that is %s (%s): a whole visibility, at least as long, and not past the deadline',
     async (_name, value, asked) => {
       printed();
       const { task } = await stubborn(429, value === undefined ? {} : { 'retry-after': value });
@@ -160,8 +161,8 @@ describe('H25 negative, fractional or huge delays', () => {
       await pool.queue.deliver(pool.handler);
       const [seconds] = pool.queue.hidden;
       expect(seconds).toSatisfy(Number.isInteger);
-      expect(seconds).toBeGreaterThanOrEqual(Math.min(asked, 43_200));
-      expect(seconds).toBeLessThanOrEqual(43_200);
+      expect(seconds).toBeGreaterThanOrEqual(Math.min(asked, patient.timeoutSeconds));
+      expect(seconds).toBeLessThanOrEqual(patient.timeoutSeconds);
       expect((await stepOf(pool.store))?.['notBefore']).toBe(Date.now() + (seconds ?? 0) * 1000);
     },
   );
@@ -188,7 +189,7 @@ describe('H25 negative, fractional or huge delays', () => {
     await pool.queue.drain(pool.handler);
     expect(pool.queue.hidden.length).toBeGreaterThan(0);
     for (const hidden of pool.queue.hidden)
-      expect(hidden).toSatisfy((one: number) => Number.isInteger(one) && one >= 0 && one <= 43_200);
+      expect(hidden).toSatisfy((one: number) => Number.isInteger(one) && one >= 0 && one <= 42_000);
     expect(await stepOf(pool.store)).toMatchObject({ status: 'dead' });
   });
 
@@ -196,7 +197,7 @@ describe('H25 negative, fractional or huge delays', () => {
     'H25 try number %i: at least a second, at most the policy and SQS allow',
     async (tries) => {
       printed();
-      const longest = { ...reserve, retry: { tries: 10, baseSeconds: 43_200, maxSeconds: 43_200 } };
+      const longest = { ...reserve, retry: { tries: 10, baseSeconds: 42_000, maxSeconds: 42_000 } };
       const fails = handle(longest, () => Promise.reject(new Error('down')));
       const pool = poolOnQueue([fails], { maxReceives: 25 });
       const command = await enteredTask(pool, 1, { trylimit: 2000 });
@@ -211,11 +212,47 @@ describe('H25 negative, fractional or huge delays', () => {
       pool.queue.send(bodyOf(command));
       await pool.queue.deliver(pool.handler);
       expect(pool.queue.hidden[0]).toSatisfy(
-        (one: number) => Number.isInteger(one) && one >= 1 && one <= 43_200,
+        (one: number) => Number.isInteger(one) && one >= 1 && one <= 42_000,
       );
       expect(await stepOf(pool.store)).toMatchObject({ status: 'retrying', tries });
     },
   );
+
+  test('H25 a wait that leads past the deadline ends there: the task expires at once, with no further call', async () => {
+    printed();
+    const { asked, task } = await stubborn(429, { 'retry-after': '86400' });
+    const pool = poolOnQueue([task], { maxReceives: maxReceiveCount(TRIES) });
+    pool.queue.send(bodyOf(await enteredTask(pool, 1, { trylimit: TRIES })));
+    const entered = Date.now();
+    await pool.queue.drain(pool.handler);
+    expect(asked).toHaveLength(1);
+    expect(await stepOf(pool.store)).toMatchObject({ status: 'dead', reason: 'expired' });
+    expect((await stepOf(pool.store))?.['deadAt']).toBe(entered + patient.timeoutSeconds * 1000);
+  });
+
+  test('H25 the longest wait ends within 12 hours of the receive, though the handler took its time', async () => {
+    const log = printed();
+    const slow = handle(patient, async () => {
+      pass(55_000);
+      throw new RetryAfterError('busy', 86_400);
+    });
+    const pool = poolOnQueue([slow], { maxReceives: maxReceiveCount(TRIES) });
+    const command = await enteredTask(pool, 1, { trylimit: TRIES });
+    await seed(
+      pool.store,
+      aStep({
+        ...stepItemKey(runIdOf(1), 'Reserve'),
+        runId: runIdOf(1),
+        deadline: Date.now() + 4 * 86_400_000,
+      }),
+    );
+    pool.queue.send(bodyOf(command));
+    const received = Date.now();
+    await pool.queue.deliver(pool.handler);
+    expect(pool.queue.hidden).toEqual([42_000]);
+    expect(pool.queue.visibleAt()).toEqual([received + 55_000 + 42_000_000]);
+    expect(log.entries().map(({ message }) => message)).not.toContain('visibility was not changed');
+  });
 
   test('H25 a copy that comes before its time waits for what is left, and never hot', async () => {
     printed();
@@ -232,7 +269,7 @@ describe('H25 negative, fractional or huge delays', () => {
         }),
       );
       await pool.handler({ Records: [sqsRecord(bodyOf(command), {}, 2)] }, lambdaContext());
-      expect(pool.visibility.changes.at(-1)?.seconds).toBe(Math.min(43_200, Math.ceil(left / 1000)));
+      expect(pool.visibility.changes.at(-1)?.seconds).toBe(Math.min(42_000, Math.ceil(left / 1000)));
     }
     expect(pool.effects.size).toBe(0);
   });

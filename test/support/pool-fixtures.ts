@@ -158,11 +158,14 @@ interface Waiting {
   readonly attributes: SQSRecord['messageAttributes'];
   receiptHandle: string;
   receives: number;
+  receivedAt: number;
   visibleAt: number;
 }
 
 export type QueueHandler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
+/** SQS counts a message's visibility from its receive. */
+const TWELVE_HOURS_MS = 43_200_000;
 /** Seconds that a message of {@link workQueue} stays hidden when its handler does not say. */
 const QUEUE_SECONDS = 90;
 
@@ -177,15 +180,28 @@ export function workQueue(maxReceives = maxReceiveCount(3)) {
     change: async (receiptHandle, seconds) => {
       await checked.change(receiptHandle, seconds);
       hidden.push(seconds);
-      for (const message of waiting)
-        if (message.receiptHandle === receiptHandle) message.visibleAt = Date.now() + seconds * 1000;
+      for (const message of waiting) {
+        if (message.receiptHandle !== receiptHandle) continue;
+        const visibleAt = Date.now() + seconds * 1000;
+        if (visibleAt > message.receivedAt + TWELVE_HOURS_MS)
+          throw new RangeError('SQS: Total VisibilityTimeout for the message is beyond the limit');
+        message.visibleAt = visibleAt;
+      }
     },
   };
 
   const send = (body: string, attributes: SQSRecord['messageAttributes'] = {}): void => {
     messages += 1;
     const ids = { messageId: `message-${messages}`, receiptHandle: '' };
-    waiting.push({ ...ids, body, attributes, sentAt: Date.now(), receives: 0, visibleAt: Date.now() });
+    waiting.push({
+      ...ids,
+      body,
+      attributes,
+      sentAt: Date.now(),
+      receives: 0,
+      visibleAt: Date.now(),
+      receivedAt: 0,
+    });
   };
 
   function receive(most: number): Waiting[] {
@@ -196,6 +212,7 @@ export function workQueue(maxReceives = maxReceiveCount(3)) {
     const taken = visible.filter((message) => !gone.includes(message)).slice(0, most);
     for (const message of taken) {
       message.receives += 1;
+      message.receivedAt = Date.now();
       message.receiptHandle = `${message.messageId}/${message.receives}`;
       message.visibleAt = Date.now() + QUEUE_SECONDS * 1000;
     }
@@ -235,7 +252,18 @@ export function workQueue(maxReceives = maxReceiveCount(3)) {
     for (const message of dead.splice(0)) send(message.body, attributes ?? message.attributes);
   };
 
-  return { send, deliver, drain, redrive, visibility, dead, hidden, waiting: () => waiting.length };
+  return {
+    send,
+    deliver,
+    drain,
+    redrive,
+    visibility,
+    dead,
+    hidden,
+    waiting: () => waiting.length,
+    /** When each message comes back, epoch milliseconds. */
+    visibleAt: () => waiting.map(({ visibleAt }) => visibleAt),
+  };
 }
 
 /** A pool whose queue is {@link workQueue}. */

@@ -1,12 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { STEP_GRACE_SECONDS } from '#core/dispatch-request.ts';
-import { backoffMs, deferralMs, LEASE_GRACE_MS, maxReceiveCount, visibilitySeconds } from '#core/retry.ts';
+import {
+  backoffMs,
+  deferralMs,
+  LEASE_GRACE_MS,
+  MAX_VISIBILITY_SECONDS,
+  maxReceiveCount,
+  portAwayMs,
+  untilDeadline,
+  visibilitySeconds,
+} from '#core/retry.ts';
 
-const TWELVE_HOURS = 43_200;
+const LONGEST = MAX_VISIBILITY_SECONDS;
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const policy = fc
-  .record({ maxSeconds: fc.integer({ min: 1, max: TWELVE_HOURS }), part: random })
+  .record({ maxSeconds: fc.integer({ min: 1, max: LONGEST }), part: random })
   .map(({ maxSeconds, part }) => ({
     tries: 5,
     maxSeconds,
@@ -20,11 +29,17 @@ describe('visibilitySeconds', () => {
     [1, 1],
     [1000, 1],
     [1001, 2],
-    [43_200_000, TWELVE_HOURS],
-    [43_200_001, TWELVE_HOURS],
-    [Number.POSITIVE_INFINITY, TWELVE_HOURS],
+    [42_000_000, LONGEST],
+    [42_000_001, LONGEST],
+    [Number.POSITIVE_INFINITY, LONGEST],
   ])('%d ms are %d s', (milliseconds, seconds) => {
     expect(visibilitySeconds(milliseconds)).toBe(seconds);
+  });
+
+  test('end within 12 hours of the receive, however long the function and its batching window were', () => {
+    const longestFunction = 15 * 60;
+    const longestWindow = 5 * 60;
+    expect(LONGEST + longestFunction + longestWindow).toBeLessThanOrEqual(12 * 3600);
   });
 
   test('are whole, what SQS accepts, no hot loop, and never shorter than what was asked for', () => {
@@ -33,8 +48,8 @@ describe('visibilitySeconds', () => {
         const seconds = visibilitySeconds(milliseconds);
         expect(Number.isInteger(seconds)).toBe(true);
         expect(seconds).toBeGreaterThanOrEqual(1);
-        expect(seconds).toBeLessThanOrEqual(TWELVE_HOURS);
-        expect(seconds * 1000).toBeGreaterThanOrEqual(Math.min(milliseconds, TWELVE_HOURS * 1000));
+        expect(seconds).toBeLessThanOrEqual(LONGEST);
+        expect(seconds * 1000).toBeGreaterThanOrEqual(Math.min(milliseconds, LONGEST * 1000));
       }),
     );
   });
@@ -102,6 +117,24 @@ describe('deferralMs', () => {
       ),
     );
   });
+});
+
+describe('untilDeadline', () => {
+  test.each([
+    ['a wait that ends before the deadline', 7000, 60_000, 7000],
+    ['the time to the deadline, when the wait is longer', 90_000, 60_000, 60_000],
+    ['a second when the deadline has passed', 90_000, -5, 1000],
+    ['a second when less than one is left', 90_000, 5, 1000],
+  ])('is %s', (_what, wait, left, expected) => {
+    expect(untilDeadline(wait, left)).toBe(expected);
+  });
+});
+
+test('18 receives, those of three tries, outlast an outage of an hour and more', () => {
+  const waits = Array.from({ length: 17 }, (_, n) => portAwayMs(n + 1, 0.5) / 1000);
+  expect(waits.slice(0, 9)).toEqual([2.5, 5, 10, 20, 40, 80, 160, 300, 300]);
+  expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(3000);
+  expect(portAwayMs(1, 0)).toBe(1000);
 });
 
 test('a queue gives 15 receives beside the tries', () => {

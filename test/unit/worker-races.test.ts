@@ -51,24 +51,52 @@ describe('an answer that was lost', () => {
     expect(bench.log.lines).toContainEqual(expect.objectContaining({ message: 'task gave up' }));
   });
 
-  test('twice: nobody knows, so the message comes back by itself', async () => {
-    const bench = await workBench({ step: aStep(), store: losing((number) => number < 3) });
-    await expect(bench.deliver()).rejects.toThrow(PortUnavailable);
-    expect(bench.calls).toEqual([]);
+  test.each([
+    ['of the claim twice', [1, 2], 0],
+    ['of the commit twice', [2, 3], 1],
+  ])(
+    '%s: nobody knows, so the message comes back when that claim may be taken over',
+    async (_what, lost, calls) => {
+      const bench = await workBench({ step: aStep(), store: losing((number) => lost.includes(number)) });
+      // The function's 30 s, 15 s of grace, and what it takes to be past both.
+      expect(await bench.deliver()).toEqual(again(46));
+      expect(bench.calls).toHaveLength(calls);
+      expect(bench.log.lines.at(-1)).toMatchObject({ level: 'error', message: 'a port is away' });
+      bench.clock.pass(46 * SECOND);
+      expect(await bench.deliver({ receiveCount: 2 })).toEqual(ACK);
+      expect(await bench.now()).toMatchObject({ status: 'done', tries: calls === 0 ? 2 : 1 });
+    },
+  );
+
+  test('of a look: nothing was claimed, so the message comes back soon, and less and less soon', async () => {
+    const away = (memory: Store): Store => ({
+      ...memory,
+      get: async () => {
+        throw new PortUnavailable('GetItem is unavailable: TimeoutError');
+      },
+    });
+    const bench = await workBench({ step: aStep(), store: away });
+    const waits = [];
+    for (const receiveCount of [2, 3, 4, 18]) waits.push(await bench.deliver({ receiveCount }));
+    expect(waits).toEqual([again(5), again(10), again(20), again(300)]);
+    expect(await bench.now()).toEqual(aStep());
   });
 
-  test('a store that refuses for good is not asked twice', async () => {
+  test.each([
+    ['at once is not asked twice', 1],
+    ['at the second time of asking is not asked again', 2],
+  ])('a store that refuses for good %s', async (_what, refusedAt) => {
     let asked = 0;
     const refusing = (memory: Store): Store => ({
       ...memory,
       update: async () => {
         asked += 1;
-        throw new Error('no permission');
+        throw asked < refusedAt ? new PortUnavailable('no answer') : new Error('no permission');
       },
     });
     const bench = await workBench({ step: aStep(), store: refusing });
     await expect(bench.deliver()).rejects.toThrow('no permission');
-    expect(asked).toBe(1);
+    expect(asked).toBe(refusedAt);
   });
 
   test('a nonce that the item shows is my own claim', async () => {
