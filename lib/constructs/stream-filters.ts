@@ -12,6 +12,16 @@ export const taskTurnsTerminal = {
   },
 };
 
+/** A person decided that a dead task is done: the one change from one terminal state to another. */
+export const deadTurnsDone = {
+  eventName: ['MODIFY'],
+  dynamodb: {
+    Keys: { SK: { S: [{ prefix: 'STEP#' }] } },
+    NewImage: { status: { S: ['done'] } },
+    OldImage: { status: { S: ['dead'] } },
+  },
+};
+
 /** A run has something to tell. Passes again while it stays there: readers compare `seq`. */
 export const runHasOutbox = {
   eventName: ['INSERT', 'MODIFY'],

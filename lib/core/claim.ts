@@ -112,7 +112,8 @@ export type Verdict =
 
 /** A copy of a dead task that somebody sent back on purpose. */
 function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
-  if (dead.reason === 'unknown') return false;
+  // A person's word: still to come, or given.
+  if (dead.reason === 'unknown' || dead.resolvedBy?.how === 'fail') return false;
   if (request.replay > (dead.replay ?? 0)) return true;
   return (
     request.messageId !== dead.deadMessageId &&

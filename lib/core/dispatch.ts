@@ -88,6 +88,7 @@ export const resetDeadOf = (step: StepItem): Update => ({
     outcomeExecution: to(step.execution),
     reason: gone,
     failure: gone,
+    resolvedBy: gone,
   },
 });
 

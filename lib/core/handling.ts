@@ -4,9 +4,8 @@ import type { Delivery } from './delivery.ts';
 import type { Command } from './envelope.ts';
 import { ContractError, PermanentError } from './errors.ts';
 import type { StepItem } from './items.ts';
-import type { Result } from './outcome.ts';
-import { INLINE_BYTES, keepPayload } from './payload.ts';
 import type { Clock, Payloads } from './ports.ts';
+import { keepResult, type Result } from './result.ts';
 
 export function handling({ payloads, clock }: { readonly payloads: Payloads; readonly clock: Clock }) {
   async function handled(
@@ -40,29 +39,7 @@ export function handling({ payloads, clock }: { readonly payloads: Payloads; rea
       throw new ContractError(
         `the handler's result does not fit ${contract.type} version ${contract.version}: ${problemsText(output.problems)}`,
       );
-    return stored(claimed, command, contract.expose, output.value);
-  }
-
-  async function stored(
-    claimed: StepItem,
-    command: Command,
-    expose: readonly string[],
-    output: unknown,
-  ): Promise<Result> {
-    const text = JSON.stringify(output) ?? 'null';
-    const shown = Object.fromEntries(
-      expose.flatMap((field) => {
-        const value = (output as Record<string, unknown> | null)?.[field];
-        return value === undefined ? [] : [[field, value]];
-      }),
-    );
-    const exposed = expose.length === 0 ? {} : { exposed: JSON.stringify(shown) };
-    if (exposed.exposed !== undefined && Buffer.byteLength(exposed.exposed) > INLINE_BYTES)
-      throw new ContractError(
-        `the exposed fields of ${command.type} hold more than ${INLINE_BYTES} bytes: expose only what a Choice needs`,
-      );
-    const key = `${command.tenant}/${command.runid}/${command.step}-${claimed.fence}.json`;
-    return { ...(await keepPayload(payloads, key, text)), ...exposed };
+    return keepResult(payloads, claimed, command.tenant, contract.expose, output.value);
   }
 
   return handled;

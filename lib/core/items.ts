@@ -22,6 +22,15 @@ export interface Failure {
   readonly refused?: boolean;
 }
 
+/** A dead task that a person decided. */
+export interface Resolution {
+  readonly how: 'done' | 'retry' | 'fail';
+  /** ARN of the caller. */
+  readonly who: string;
+  readonly at: number;
+  readonly why?: string;
+}
+
 /** One finished try that did not succeed. */
 export interface Attempt {
   readonly fence: number;
@@ -103,6 +112,8 @@ export interface StepItem extends Key {
   /** Highest replay number that revived this task. */
   readonly replay?: number;
   readonly attempts?: readonly Attempt[];
+  /** The last decision of a person; a revival or a reset by the system ends it. */
+  readonly resolvedBy?: Resolution;
   readonly unaccepted?: boolean;
   readonly republished?: number;
   readonly outbox?: Outbox;

@@ -12,6 +12,7 @@ import {
   stepItemKey,
 } from './items.ts';
 import { schemaUri } from './names.ts';
+import type { Result } from './result.ts';
 import { LEASE_GRACE_MS } from './retry.ts';
 import { all, any, type Condition, copyOf, gone, plus, to, toOrGone, type Update, where } from './store.ts';
 
@@ -30,8 +31,9 @@ const mine = (item: StepItem): Condition =>
 
 const keyOf = (item: StepItem) => stepItemKey(item.runId, item.stepKey);
 
-const outboxOf = (
-  command: Command,
+/** What must be told of a task. Without `data`: its result. */
+export const outboxOf = (
+  command: Pick<Command, 'workflow' | 'tenant' | 'correlationid' | 'traceparent'>,
   type: string,
   dataschema: string,
   now: number,
@@ -46,14 +48,6 @@ const outboxOf = (
   traceparent: command.traceparent,
   ...(data === undefined ? {} : { data: JSON.stringify(data) }),
 });
-
-export interface Result {
-  /** JSON text, or a pointer to it. */
-  readonly text?: string;
-  readonly ref?: string;
-  /** JSON text of the exposed fields; undefined where nothing is exposed. */
-  readonly exposed?: string;
-}
 
 /** The one write that stores result and outbox together. */
 export function commitOf(

@@ -8,9 +8,10 @@ import { errorFields, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
 import { handling } from './handling.ts';
 import { asStep, type DeadReason, type StepItem } from './items.ts';
-import { commitOf, giveUpOf, isMyCommit, type Result, retryOf } from './outcome.ts';
+import { commitOf, giveUpOf, isMyCommit, retryOf } from './outcome.ts';
 import type { Clock, Ids, Payloads } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
+import type { Result } from './result.ts';
 import {
   backoffMs,
   deferralMs,

@@ -7,7 +7,7 @@ import { Dispatch } from '#constructs/dispatch.ts';
 import { OrchestratorApi } from '#constructs/orchestrator-api.ts';
 import { Project } from '#constructs/project.ts';
 import { StageFunction } from '#constructs/stage-function.ts';
-import { runHasOutbox, taskTurnsTerminal } from '#constructs/stream-filters.ts';
+import { deadTurnsDone, runHasOutbox, taskTurnsTerminal } from '#constructs/stream-filters.ts';
 import { StreamFollower } from '#constructs/stream-follower.ts';
 import { Sweep } from '#constructs/sweep.ts';
 import { CommandTopic, encryptedTopic } from '#constructs/topics.ts';
@@ -63,7 +63,7 @@ export class PipelineStack extends Stack {
     const collect = new StreamFollower(this, 'Collect', {
       ...shared,
       name: 'collect',
-      filters: [taskTurnsTerminal],
+      filters: [taskTurnsTerminal, deadTurnsDone],
       uses: [onTable(ENV.stateTable, state, ['GetItem', 'UpdateItem', 'Query']), startsWorkflows(workflows)],
     });
     grantAnswers(collect.fn, workflows, stage);
@@ -71,7 +71,7 @@ export class PipelineStack extends Stack {
     const relay = new StreamFollower(this, 'Relay', {
       ...shared,
       name: 'relay',
-      filters: [taskTurnsTerminal, runHasOutbox],
+      filters: [taskTurnsTerminal, deadTurnsDone, runHasOutbox],
       uses: [publishesTo(ENV.eventsTopic, events, stage)],
     });
     const project = new Project(this, 'Project', { stage, events, views, alarms });

@@ -109,6 +109,14 @@ describe('H07, H28 mappings', () => {
         OldImage: { status: { S: [{ 'anything-but': ['done', 'dead'] }] } },
       },
     };
+    const decided = {
+      eventName: ['MODIFY'],
+      dynamodb: {
+        Keys: { SK: { S: [{ prefix: 'STEP#' }] } },
+        NewImage: { status: { S: ['done'] } },
+        OldImage: { status: { S: ['dead'] } },
+      },
+    };
     const run = {
       eventName: ['INSERT', 'MODIFY'],
       dynamodb: {
@@ -116,7 +124,10 @@ describe('H07, H28 mappings', () => {
         NewImage: { outbox: { M: { type: { S: [{ exists: true }] } } } },
       },
     };
-    expect(patterns).toEqual([[task], [task, run]]);
+    expect(patterns).toEqual([
+      [task, decided],
+      [task, decided, run],
+    ]);
   });
 });
 

@@ -38,7 +38,7 @@ const turnsTerminal = ({ before, after }: Change): boolean =>
   after.SK.startsWith('STEP#') &&
   before !== undefined &&
   TERMINAL.includes(statusOf(after)) &&
-  !TERMINAL.includes(statusOf(before));
+  (!TERMINAL.includes(statusOf(before)) || (statusOf(before) === 'dead' && statusOf(after) === 'done'));
 const hasOutbox = ({ after }: Change): boolean => after.SK === 'RUN' && after['outbox'] !== undefined;
 
 interface Waiting {
