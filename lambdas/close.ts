@@ -7,6 +7,7 @@ import { sfnClient, sfnExecutions } from '#adapters/sfn.ts';
 import { systemClock } from '#adapters/system.ts';
 import { closer } from '#core/close.ts';
 import { ENV } from '#core/env-names.ts';
+import { DEPLOYMENT, METRIC } from '#core/metric-names.ts';
 import { chain } from '#runtime/chain.ts';
 import { type EndDetail, endOfExecution } from '#runtime/end-event.ts';
 import { required } from '#runtime/env.ts';
@@ -24,5 +25,5 @@ export const handler = chain<EventBridgeEvent<string, EndDetail>, void>('close',
   const end = await endOfExecution(event.detail, executions, context.log);
   if (end === undefined) return;
   const run = await close(end.runId, end.execution, end.state, context.log);
-  if (run?.status === 'held') count('HeldRuns', 1, { StateTable: stateTable });
+  if (run?.status === 'held') count(METRIC.heldRuns, 1, { [DEPLOYMENT]: stateTable });
 });

@@ -7,6 +7,7 @@ import { sqsClient, sqsCommands, sqsQueueDepth } from '#adapters/sqs.ts';
 import { systemClock } from '#adapters/system.ts';
 import { closer } from '#core/close.ts';
 import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
+import { DEPLOYMENT, METRIC } from '#core/metric-names.ts';
 import { sweeper } from '#core/sweep.ts';
 import { chain } from '#runtime/chain.ts';
 import { required, requiredJson } from '#runtime/env.ts';
@@ -34,5 +35,5 @@ export const handler = chain('sweep', async (_event: unknown, context) => {
   const report = await sweep(context.log);
   context.log.info('sweep', { ...report });
   // Held runs are looked at less and less often, and never forgotten: the alarm comes back until they are healed.
-  count('HeldRuns', report.held, { StateTable: stateTable });
+  count(METRIC.heldRuns, report.held, { [DEPLOYMENT]: stateTable });
 });

@@ -59,14 +59,12 @@ export const encodedPath = (key: string): string =>
 /** The headers to send: those given, and the ones that sign them. S3 alone signs a path as it is sent. */
 export async function signed(request: Unsigned, credentials: SigningKey): Promise<Record<string, string>> {
   const { method, url, headers, body, signingName, region, time } = request;
-  const s3 = signingName === 's3';
   const signer = new SignatureV4({
     service: signingName,
     region,
     credentials,
     sha256: Sha256,
-    uriEscapePath: !s3,
-    applyChecksum: s3,
+    uriEscapePath: signingName !== 's3',
   });
   const signedRequest = await signer.sign(
     {

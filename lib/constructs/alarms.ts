@@ -9,6 +9,7 @@ import {
   aws_sns as sns,
 } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { DEPLOYMENT, METRIC, NAMESPACE } from '#core/metric-names.ts';
 import type { DeadLetteredQueue } from './dead-lettered-queue.ts';
 
 /** Sections of docs/runbook.md that alarms point to. */
@@ -171,10 +172,9 @@ export class Alarms extends Construct {
   onHeldRuns(stateTableName: string): void {
     this.on('held-runs', {
       metric: new cloudwatch.Metric({
-        namespace: 'edow',
-        metricName: 'HeldRuns',
-        // Tells the deployments of one account apart.
-        dimensionsMap: { StateTable: stateTableName },
+        namespace: NAMESPACE,
+        metricName: METRIC.heldRuns,
+        dimensionsMap: { [DEPLOYMENT]: stateTableName },
         period: MINUTE,
         statistic: 'Maximum',
       }),

@@ -15,7 +15,6 @@ export interface StreamFollowerProps {
   readonly state: dynamodb.Table;
   readonly filters: readonly object[];
   readonly uses: readonly Access[];
-  readonly environment?: Readonly<Record<string, string>>;
   readonly alarms: Alarms;
 }
 
@@ -44,7 +43,6 @@ export class StreamFollower extends Construct {
       entry: name,
       timeout,
       uses: [...props.uses, onQueue(ENV.retryQueue, this.retry.queue, ['SendMessage'])],
-      ...(props.environment && { environment: props.environment }),
     }).fn;
     follow(this, 'Stream', props.state, this.fn, {
       filters: props.filters,

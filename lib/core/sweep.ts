@@ -134,22 +134,34 @@ export function sweeper(ports: SweepPorts) {
   ): Promise<void> {
     const waiting = await ports.queues.waiting(step.type);
     if (waiting === undefined || waiting > NEAR_EMPTY || (step.republished ?? 0) >= MAX_REPUBLISHED) return;
+    const command = await buildCommand(ports.payloads, run, step, steps);
+    const key = { PK: step.PK, SK: step.SK };
+    const sameEntry = where('execution', '=', step.execution);
+    // Counted before it is sent, so that a sweeper killed in between again and again floods nobody.
     const counted = await store.update({
-      key: { PK: step.PK, SK: step.SK },
-      when: all(
-        oneOf('status', ['ready', 'retrying']),
-        where('fence', '=', step.fence),
-        where('execution', '=', step.execution),
-      ),
+      key,
+      when: all(oneOf('status', ['ready', 'retrying']), where('fence', '=', step.fence), sameEntry),
       changes: { republished: plus(1) },
     });
     if (!counted.written) return;
-    const left = await ports.commands.publish([await buildCommand(ports.payloads, run, step, steps)]);
-    log.warn('a task that nobody had met was published again', {
-      run: run.runId,
-      step: step.stepKey,
-      published: left.length === 0,
-    });
+    let left = [command.id];
+    try {
+      left = await ports.commands.publish([command]);
+    } finally {
+      // What was not sent uses up none of the three.
+      const sent = left.length === 0;
+      if (!sent)
+        await store.update({
+          key,
+          when: all(where('republished', '>', 0), sameEntry),
+          changes: { republished: plus(-1) },
+        });
+      log.warn('a task that nobody had met was published again', {
+        run: run.runId,
+        step: step.stepKey,
+        published: sent,
+      });
+    }
   }
 
   async function checkHeld(

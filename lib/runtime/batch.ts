@@ -1,6 +1,5 @@
 /** A batch of SQS messages: each stands alone, a few at a time, and what is not finished is reported. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { Disposition } from '#core/delivery.ts';
 import { errorFields } from '#core/errors.ts';
 import type { Log, Visibility } from '#core/ports.ts';
 import type { StageContext } from './chain.ts';
@@ -10,18 +9,24 @@ export interface BatchOptions {
   readonly visibility?: Visibility;
   /** Records at the same time. Default 10, the largest batch of a standard queue without a window. */
   readonly concurrency?: number;
-  /** With less than this left no record is started any more. Milliseconds, default 1,500. */
-  readonly reserveMs?: number;
 }
 
-type Work = (record: SQSRecord, log: Log) => Promise<Disposition>;
+/** With less than this left no record is started any more. Milliseconds. */
+const RESERVE_MS = 1500;
+
+/** As a worker answers; without seconds a message comes back after the queue's own time-out. */
+interface Outcome {
+  readonly ack: boolean;
+  readonly seconds?: number;
+}
+type Work = (record: SQSRecord, log: Log) => Promise<Outcome>;
 
 /**
  * Runs the records of a batch. A record that is not acked gets its visibility and is reported; an error that
  * `work` did not judge counts as "come back after the queue's own time-out".
  */
 export function batch(work: Work, options: BatchOptions = {}) {
-  const { concurrency = 10, reserveMs = 1500, visibility } = options;
+  const { concurrency = 10, visibility } = options;
   return async (event: SQSEvent, context: StageContext): Promise<SQSBatchResponse> => {
     const records = messagesOf(event, context.log);
     // By id, as the answer is: a message that came twice in one batch stays for both or for none of its handles.
@@ -29,11 +34,11 @@ export function batch(work: Work, options: BatchOptions = {}) {
     const lane = async (): Promise<void> => {
       for (let record = records.shift(); record !== undefined; record = records.shift()) {
         const log = context.log.child({ messageId: record.messageId });
-        const late = context.deadlineAt - Date.now() < reserveMs;
-        const disposition = late ? await notStarted(log) : await guarded(work, record, log);
-        if (disposition?.ack) continue;
+        const late = context.deadlineAt - Date.now() < RESERVE_MS;
+        const outcome = late ? await notStarted(log) : await guarded(work, record, log);
+        if (outcome.ack) continue;
         failed.add(record.messageId);
-        if (disposition && visibility) await hide(visibility, record, disposition.seconds, log);
+        if (outcome.seconds !== undefined && visibility) await hide(visibility, record, outcome.seconds, log);
       }
     };
     await Promise.all(Array.from({ length: concurrency }, lane));
@@ -55,17 +60,17 @@ const isMessage = (record: unknown): record is SQSRecord => {
   return typeof messageId === 'string' && messageId !== '';
 };
 
-async function notStarted(log: Log): Promise<Disposition> {
+async function notStarted(log: Log): Promise<Outcome> {
   log.info('no time left for this record');
   return { ack: false, seconds: 0 };
 }
 
-async function guarded(work: Work, record: SQSRecord, log: Log): Promise<Disposition | undefined> {
+async function guarded(work: Work, record: SQSRecord, log: Log): Promise<Outcome> {
   try {
     return await work(record, log);
   } catch (error) {
     log.error('record failed unexpectedly', errorFields(error));
-    return undefined;
+    return { ack: false };
   }
 }
 

@@ -1,9 +1,9 @@
 /** Metrics as log lines (CloudWatch embedded metric format): no call, no cost on the path. */
-export const NAMESPACE = 'edow';
+import { type METRIC, NAMESPACE } from '#core/metric-names.ts';
 
 /** Prints one count. Dimensions are few and known: workflow, never run or task. */
 export function count(
-  name: string,
+  name: (typeof METRIC)[keyof typeof METRIC],
   value: number,
   dimensions: Readonly<Record<string, string>> = {},
   write: (line: string) => void = (line) => process.stdout.write(`${line}\n`),

@@ -15,5 +15,5 @@ export const projectFeed = (views: Views) =>
     }
     if (event.harmless) log.info('message is known noise', { problem: event.problem });
     else log.error('message is no event', { problem: event.problem });
-    return event.harmless ? { ack: true } : { ack: false, seconds: 0 };
+    return { ack: event.harmless };
   });

@@ -91,9 +91,6 @@ export function eachChange(one: (change: Change, log: Log) => Promise<void>): Wo
   };
 }
 
-/** Waits between tries outside the stream, seconds: the queue's receive count bounds them. */
-const RETRY_SECONDS = 5;
-
 /**
  * The entry point of a stream function: the stream and its own retry queue call the same handler. What fails in the
  * stream is set aside, so that the shard moves on; only if that fails too is the record reported.
@@ -104,10 +101,10 @@ export function streamHandler(ports: StreamPorts, work: Work) {
     if (change === 'gone') return { ack: true };
     if (change === 'unreadable') {
       log.error('message is no change of an item');
-      return { ack: false, seconds: 0 };
+      return { ack: false };
     }
     const left = await work([change], log);
-    return left.length === 0 ? { ack: true } : { ack: false, seconds: RETRY_SECONDS };
+    return left.length === 0 ? { ack: true } : { ack: false };
   });
 
   return async (event: DynamoDBStreamEvent | SQSEvent, context: StageContext) => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RUNBOOK } from '#constructs/alarms.ts';
-import { NAMESPACE } from '#runtime/metrics.ts';
+import { NAMESPACE } from '#core/metric-names.ts';
 import { buildStage, ROOT, resources, templateOf } from './edow-app.ts';
 
 const { pipeline, observability } = buildStage('prod');
@@ -41,9 +41,11 @@ describe('alarms', () => {
 
   it('watch a metric of ours that a function counts, by the same dimension', () => {
     const own = alarms.filter(({ Properties }) => Properties.Namespace === NAMESPACE);
-    const sweep = readFileSync(join(ROOT, 'lambdas/sweep.ts'), 'utf8');
     expect(own).toHaveLength(1);
-    expect(sweep).toMatch(/count\('HeldRuns', [^)]*\{ StateTable: /);
+    for (const name of ['sweep', 'close'])
+      expect(readFileSync(join(ROOT, `lambdas/${name}.ts`), 'utf8')).toMatch(
+        /count\(METRIC\.heldRuns, [^)]*\{ \[DEPLOYMENT\]: stateTable \}\)/,
+      );
   });
 
   it('all go to one topic, and stay quiet where there is no data', () => {

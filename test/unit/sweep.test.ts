@@ -410,6 +410,46 @@ describe('a task that nobody has met', () => {
     await sweep();
     expect(log.lines.filter(({ fields }) => fields['published'] === false)).toHaveLength(2);
   });
+
+  test('whose queue is away for many looks is still sent three times after that', async () => {
+    let away: 'throws' | 'takes nothing' | undefined;
+    const taken: string[] = [];
+    const publish = async (commands: readonly Command[]) => {
+      if (away === 'throws') throw new PortUnavailable('SendMessage is unavailable: TimeoutError');
+      if (away === undefined) taken.push(...commands.map(({ id }) => id));
+      return away === undefined ? [] : commands.map(({ id }) => id);
+    };
+    const step = aStep({ deadline: T0 + 1000 * MINUTE });
+    const { sweep, clock, stepNow } = await scene({
+      steps: [step],
+      at: LATER,
+      ports: { commands: { publish } },
+    });
+    for (away of ['throws', 'takes nothing', 'throws', 'takes nothing', 'throws'] as const) {
+      expect(await sweep()).toMatchObject({ failed: away === 'throws' ? 1 : 0 });
+      expect(await stepNow()).toMatchObject({ republished: 0, status: 'ready' });
+      clock.pass(61 * MINUTE);
+    }
+    away = undefined;
+    for (let look = 0; look < 5; look += 1) {
+      await sweep();
+      clock.pass(61 * MINUTE);
+    }
+    expect(taken).toEqual([TASK, TASK, TASK]);
+  });
+
+  test('that is entered again while its command is not taken keeps its own count', async () => {
+    const memory = memoryStore();
+    await seed(memory, aRun(), aStep());
+    const again = aStep({ execution: SECOND_EXECUTION, republished: 2 });
+    const publish = async () => {
+      await seed(memory, again);
+      return [TASK];
+    };
+    const { sweep } = await scene({ at: LATER, ports: { store: memory, commands: { publish } } });
+    await sweep();
+    expect(await memory.get(stepItemKey(RUN_ID, 'Reserve'))).toEqual(again);
+  });
 });
 
 describe('a held run', () => {

@@ -1,34 +1,10 @@
 /** The HTTP API, called as any client calls it: signed by SigV4. */
-import { createHash, createHmac, type Hash } from 'node:crypto';
-import { SignatureV4 } from '@smithy/signature-v4';
+import { type SigningKey, signed } from '#adapters/sigv4.ts';
 import { CliError } from '../errors.ts';
 import type { Api, RunQuery } from '../ports.ts';
 
-/** The shape in which the signer wants its hash. */
-class Sha256 {
-  readonly #secret: string | ArrayBufferView | undefined;
-  #hash: Hash | ReturnType<typeof createHmac>;
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#secret = secret instanceof ArrayBuffer ? new Uint8Array(secret) : secret;
-    this.#hash = this.#begin();
-  }
-  #begin() {
-    return this.#secret === undefined
-      ? createHash('sha256')
-      : createHmac('sha256', this.#secret as NodeJS.ArrayBufferView);
-  }
-  update(data: string | ArrayBuffer | ArrayBufferView): void {
-    this.#hash.update(data instanceof ArrayBuffer ? new Uint8Array(data) : (data as NodeJS.ArrayBufferView));
-  }
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-  reset(): void {
-    this.#hash = this.#begin();
-  }
-}
-
-type Credentials = ConstructorParameters<typeof SignatureV4>[0]['credentials'];
+/** As clients of the SDK hold them. */
+type Credentials = SigningKey | (() => Promise<SigningKey>);
 
 interface Request {
   readonly method: 'GET' | 'POST';
@@ -45,26 +21,18 @@ const TIMEOUT_MS = 30_000; // API Gateway itself gives up after 30 s
  * @param root of the service, without a slash at its end; its path is signed too
  */
 export function signedFetch(root: string, service: string, region: string, credentials: Credentials) {
-  const base = new URL(root);
-  const signer = new SignatureV4({ service, region, credentials, sha256: Sha256 });
+  const base = root.replace(/\/$/, '');
   return async ({ method, path, query = {}, headers = {}, body }: Request): Promise<Response> => {
-    const pathname = `${base.pathname.replace(/\/$/, '')}${path}`;
-    const signed = await signer.sign({
+    const url = new URL(base + path);
+    url.search = new URLSearchParams(query).toString().replaceAll('+', '%20');
+    const sent = { ...(body !== undefined && { body }) };
+    const key = typeof credentials === 'function' ? await credentials() : credentials;
+    return fetch(url, {
       method,
-      protocol: base.protocol,
-      hostname: base.hostname,
-      path: pathname,
-      query,
-      headers: { ...headers, host: base.host },
-      ...(body !== undefined && { body }),
-    });
-    const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
-    return fetch(`${base.origin}${pathname}${search && `?${search}`}`, {
-      method,
-      headers: signed.headers,
+      headers: await signed({ method, url, headers, signingName: service, region, ...sent }, key),
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
-      ...(body !== undefined && { body }),
+      ...sent,
     });
   };
 }
