@@ -1,10 +1,30 @@
 /** Read models on DynamoDB. */
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import type { DeadQuery, DeadRow } from '#core/dead-rows.ts';
 import type { RunListQuery, RunRow, Views } from '#core/ports.ts';
+import { DEAD_INDEX } from '#core/tables.ts';
 import { toItem } from './attribute-value.ts';
 import { call } from './call.ts';
 import { dynamoStore } from './dynamo-store.ts';
-import { asRunRow, asTimelineEntry, runRowPut, runSource, timelineKey, timelinePut } from './view-items.ts';
+import {
+  asDeadMessage,
+  asDeadRow,
+  asRunRow,
+  asTimelineEntry,
+  deadBounds,
+  deadClose,
+  deadMessageClose,
+  deadMessageKey,
+  deadPut,
+  deadRunKey,
+  deadShard,
+  openRows,
+  runRowKey,
+  runRowPut,
+  runSource,
+  timelineKey,
+  timelinePut,
+} from './view-items.ts';
 
 /** Requests of one filtered page: a rare workflow cannot make one call long. A page may be short and go on. */
 const MAX_READS = 5;
@@ -55,7 +75,34 @@ async function listRuns(
   return { rows, ...(after !== undefined && { next: after }) };
 }
 
-/** @param table name of table `views`, with its indexes `byWorkflow` and `byStatus` */
+async function listDead(
+  client: DynamoDBClient,
+  table: string,
+  query: DeadQuery,
+): ReturnType<Views['listDead']> {
+  const { from, until } = deadBounds(query);
+  const command = new QueryCommand({
+    TableName: table,
+    IndexName: DEAD_INDEX.name,
+    KeyConditionExpression: '#shard = :shard AND #sort BETWEEN :from AND :until',
+    ExpressionAttributeNames: { '#shard': DEAD_INDEX.partition, '#sort': DEAD_INDEX.sort },
+    ExpressionAttributeValues: {
+      ':shard': { S: deadShard(query.shard) },
+      ':from': { S: from || ' ' },
+      ':until': { S: until },
+    },
+    ScanIndexForward: false,
+    // The last row of the page before comes again.
+    Limit: query.limit + (query.after === undefined ? 0 : 1),
+  });
+  const page = await call('Query', () => client.send(command));
+  const items = (page.Items ?? []).map(toItem).filter((item) => item[DEAD_INDEX.sort] !== query.after);
+  const rows: DeadRow[] = items.flatMap((item) => asDeadRow(item) ?? []);
+  const next = page.LastEvaluatedKey?.[DEAD_INDEX.sort]?.S;
+  return { rows, ...(next !== undefined && { next }) };
+}
+
+/** @param table name of table `views`, with its indexes `byWorkflow`, `byStatus` and `dead` */
 export function dynamoViews(client: DynamoDBClient, table: string): Views {
   const store = dynamoStore(client, table);
   return {
@@ -63,5 +110,16 @@ export function dynamoViews(client: DynamoDBClient, table: string): Views {
     listRuns: (query) => listRuns(client, table, query),
     addToTimeline: async (entry) => void (await store.put(timelinePut(entry))),
     timeline: async (runId) => (await store.partition(timelineKey(runId))).map(asTimelineEntry),
+    runRow: async (tenant, runId) => {
+      const item = await store.get(runRowKey(tenant, runId));
+      return item && asRunRow(item);
+    },
+    putDead: async (row) => void (await store.put(deadPut(row))),
+    closeDead: async (closed) => void (await store.put(deadClose(closed))),
+    closeDeadMessage: async (messageId, expiresAt) =>
+      void (await store.put(deadMessageClose(messageId, expiresAt))),
+    deadOfRun: async (runId) => openRows(await store.partition(deadRunKey(runId))),
+    deadMessage: async (messageId) => asDeadMessage(await store.get(deadMessageKey(messageId))),
+    listDead: (query) => listDead(client, table, query),
   };
 }

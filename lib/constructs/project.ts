@@ -40,7 +40,7 @@ export class Project extends Construct {
       stage: props.stage,
       entry: 'project',
       timeout,
-      uses: [onTable(ENV.viewsTable, props.views, ['PutItem'])],
+      uses: [onTable(ENV.viewsTable, props.views, ['GetItem', 'PutItem', 'Query'])],
     }).fn;
     props.events.addSubscription(
       new subscriptions.SqsSubscription(this.inbox.queue, { rawMessageDelivery: true }),

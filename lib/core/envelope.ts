@@ -36,7 +36,10 @@ export interface Command extends Envelope {
   readonly trylimit: number;
 }
 
-export const sourceOf = (workflow: string): string => `urn:edow:workflow:${workflow}`;
+const SOURCE = 'urn:edow:workflow:';
+export const sourceOf = (workflow: string): string => SOURCE + workflow;
+/** Reads {@link sourceOf} back; another source as it is. */
+export const workflowOf = (source: string): string => source.replace(SOURCE, '');
 
 export interface CommandParts {
   readonly taskId: string;

@@ -6,6 +6,7 @@ import type { TriedAndFailed } from './failure.ts';
 import {
   type Attempt,
   type DeadReason,
+  type ErrorClass,
   type Failure,
   type Outbox,
   type StepItem,
@@ -21,6 +22,55 @@ export const TASK_FAILED = 'edow.task.failed';
 
 /** Attempts kept on an item: the newest. A round has at most 10 tries. */
 export const ATTEMPTS_KEPT = 20;
+
+/** Data of {@link TASK_FAILED}. Times are epoch milliseconds. */
+export interface TaskFailedData {
+  readonly taskId: string;
+  readonly type: string;
+  /** Version of the contract's schemas. */
+  readonly version: number;
+  readonly reason: DeadReason;
+  /** Tries of this round, and of all rounds. */
+  readonly tries: number;
+  readonly started: number;
+  readonly error: string;
+  readonly class: ErrorClass;
+  readonly message: string;
+  readonly fingerprint: string;
+  /** Versions of the workers that tried, the newest. */
+  readonly workers: readonly string[];
+  /** Start of the first try on record. */
+  readonly firstAt: number;
+  readonly deaths: number;
+  readonly replays: number;
+}
+
+/** Worker versions told with a death: a deployment or two fall between the tries of one task. */
+const WORKERS_TOLD = 5;
+
+const failedData = (
+  item: StepItem,
+  command: Command,
+  reason: DeadReason,
+  failure: Failure,
+  attempts: readonly Attempt[],
+  now: number,
+): TaskFailedData => ({
+  taskId: command.id,
+  type: command.type,
+  version: item.version,
+  reason,
+  tries: item.tries,
+  started: item.started,
+  error: failure.name,
+  class: failure.class,
+  message: failure.message,
+  fingerprint: failure.fingerprint,
+  workers: [...new Set(attempts.map(({ worker }) => worker))].slice(-WORKERS_TOLD),
+  firstAt: attempts[0]?.startedAt ?? now,
+  deaths: (item.deaths ?? 0) + 1,
+  replays: item.replay ?? 0,
+});
 
 const mine = (item: StepItem): Condition =>
   all(
@@ -120,6 +170,7 @@ const deadChanges = (
   failure: Failure,
   messageId: string,
   now: number,
+  attempts: readonly Attempt[] = item.attempts ?? [],
 ) => ({
   status: to('dead'),
   reason: to(reason),
@@ -133,15 +184,13 @@ const deadChanges = (
   leaseUntil: gone,
   notBefore: gone,
   outbox: to({
-    ...outboxOf(command, TASK_FAILED, schemaUri(TASK_FAILED, 1), now, {
-      taskId: command.id,
-      type: command.type,
-      reason,
-      tries: item.tries,
-      error: failure.name,
-      class: failure.class,
-      fingerprint: failure.fingerprint,
-    }),
+    ...outboxOf(
+      command,
+      TASK_FAILED,
+      schemaUri(TASK_FAILED, 1),
+      now,
+      failedData(item, command, reason, failure, attempts, now),
+    ),
   }),
 });
 
@@ -155,12 +204,13 @@ export function giveUpOf(
   worker: string,
   now: number,
 ): Update {
+  const attempts = withAttempt(claimed, tried, worker, now);
   return {
     key: keyOf(claimed),
     when: mine(claimed),
     changes: {
-      ...deadChanges(claimed, command, reason, tried.failure, messageId, now),
-      attempts: to(withAttempt(claimed, tried, worker, now).map((attempt) => ({ ...attempt }))),
+      ...deadChanges(claimed, command, reason, tried.failure, messageId, now, attempts),
+      attempts: to(attempts.map((attempt) => ({ ...attempt }))),
       ...(tried.noEffect ? { clean: plus(1) } : {}),
     },
   };

@@ -1,4 +1,5 @@
 /** What core needs of the world. Each port has an in-memory adapter and one on AWS, held together by one contract suite. */
+import type { ClosedDead, DeadMessageRow, DeadQuery, DeadRow, DeadTaskRow } from './dead-rows.ts';
 import type { Command, Envelope } from './envelope.ts';
 
 export interface Clock {
@@ -141,4 +142,17 @@ export interface Views {
   addToTimeline(entry: TimelineEntry): Promise<void>;
   /** In order of time. */
   timeline(runId: string): Promise<readonly TimelineEntry[]>;
+  /** As it was last put; strongly consistent. */
+  runRow(tenant: string, runId: string): Promise<RunRow | undefined>;
+  /** Puts a task's row unless an outcome of the same `seq` or a newer one is on record; a message's, unless there was one. */
+  putDead(row: DeadRow): Promise<void>;
+  /** Closes a task's row, if there is one, and refuses rows of older outcomes from now on. */
+  closeDead(closed: ClosedDead): Promise<void>;
+  /** Closes a message's row: the message is gone. */
+  closeDeadMessage(messageId: string, expiresAt: number): Promise<void>;
+  /** Open rows of one run's tasks; strongly consistent. */
+  deadOfRun(runId: string): Promise<readonly DeadTaskRow[]>;
+  deadMessage(messageId: string): Promise<DeadMessageRow | undefined>;
+  /** Open rows of one shard, newest death first. `next` is absent at the end. */
+  listDead(query: DeadQuery): Promise<{ readonly rows: readonly DeadRow[]; readonly next?: string }>;
 }

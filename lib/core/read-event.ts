@@ -29,7 +29,22 @@ const runData = z.looseObject({
   startedAt: whole,
   updatedAt: whole,
 });
-const failureData = z.looseObject({ type: text(120), reason: text(40), error: text(200) });
+const failureData = z.looseObject({
+  type: text(120),
+  reason: text(40),
+  error: text(200),
+  // Told since the index of dead letters is kept; older events lack them.
+  class: z.optional(text(40)),
+  message: z.optional(z.string().check(z.maxLength(1000))),
+  fingerprint: z.optional(text(80)),
+  version: z.optional(whole),
+  tries: z.optional(whole),
+  started: z.optional(whole),
+  workers: z.optional(z.array(text(200)).check(z.maxLength(20))),
+  firstAt: z.optional(whole),
+  deaths: z.optional(whole),
+  replays: z.optional(whole),
+});
 
 /** What readers take from the data, by event type. Other events' data are nobody's business here. */
 const dataOf = new Map<string, z.core.$ZodType>([

@@ -9,3 +9,6 @@ export const OPEN_INDEX = { name: 'open', partition: 'openShard', sort: 'checkAt
 /** Indexes of the run list on table `views`, all attributes, both keys strings. */
 export const BY_WORKFLOW_INDEX = { name: 'byWorkflow', partition: 'workflowKey', sort: 'runId' } as const;
 export const BY_STATUS_INDEX = { name: 'byStatus', partition: 'statusKey', sort: 'runId' } as const;
+
+/** Sparse index of dead letters on table `views`, all attributes, both keys strings. */
+export const DEAD_INDEX = { name: 'dead', partition: 'deadShard', sort: 'deadSort' } as const;

@@ -15,6 +15,7 @@ const PAYLOAD_DAYS = 400;
 /** Indexes, by the name that readers use. */
 export const OPEN_INDEX = 'open';
 export const VIEW_INDEXES = ['byWorkflow', 'byStatus'] as const;
+const DEAD_INDEX = 'dead';
 
 /** What must survive: the books, the read models and the payloads. */
 export class StateStack extends Stack {
@@ -55,6 +56,11 @@ export class StateStack extends Stack {
         partitionKey: { name: key, type: STRING },
         sortKey: { name: 'runId', type: STRING },
       });
+    this.views.addGlobalSecondaryIndex({
+      indexName: DEAD_INDEX,
+      partitionKey: { name: 'deadShard', type: STRING },
+      sortKey: { name: 'deadSort', type: STRING },
+    });
     // No versions: an object is written once under a key that holds its run, pointers carry its hash, and erasing a
     // tenant by prefix must leave nothing behind.
     this.payloads = new s3.Bucket(this, 'Payloads', {

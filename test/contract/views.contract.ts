@@ -1,5 +1,6 @@
 /** What every adapter of the read models does. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { DEAD_SHARDS, type DeadMessageRow, type DeadRow, type DeadTaskRow } from '#core/dead-rows.ts';
 import type { RunListQuery, RunRow, TimelineEntry, Views } from '#core/ports.ts';
 
 let cases = 0;
@@ -137,6 +138,159 @@ export function viewsContract(make: () => Promise<Views>): void {
         entry(runId, 20, { eventId: 'twin' }),
       ]);
       expect(await views.timeline(`${runId}-none`)).toEqual([]);
+    });
+  });
+
+  test('the row of one run, as it was last put', async () => {
+    const tenant = freshTenant();
+    await views.putRunRow(row(tenant, 1));
+    await views.putRunRow(row(tenant, 1, { status: 'held', seq: 2 }));
+    expect(await views.runRow(tenant, row(tenant, 1).runId)).toEqual(
+      row(tenant, 1, { status: 'held', seq: 2 }),
+    );
+    expect(await views.runRow(`${tenant}x`, row(tenant, 1).runId)).toBeUndefined();
+  });
+
+  describe('dead letters', () => {
+    const task = (run: string, step: string, more: Partial<DeadTaskRow> = {}): DeadTaskRow => ({
+      kind: 'task',
+      taskId: `${run}/${step}/0`,
+      runId: run,
+      step,
+      tenant: 'acme',
+      workflow: 'order',
+      type: 'inventory.stock.reserve',
+      reason: 'exhausted',
+      class: 'retryable',
+      error: 'Timeout',
+      message: 'no answer',
+      fingerprint: 'f00d',
+      tries: 3,
+      started: 5,
+      workers: ['v1', 'v2'],
+      version: 2,
+      firstAt: 1_000,
+      lastAt: 2_000,
+      deaths: 2,
+      replays: 1,
+      seq: 2,
+      expiresAt: 1_803_800_000,
+      ...more,
+    });
+    const message = (messageId: string, more: Partial<DeadMessageRow> = {}): DeadMessageRow => ({
+      kind: 'message',
+      messageId,
+      pool: 'shipping',
+      reason: 'unreadable',
+      problem: 'the body is not JSON',
+      bytes: 7,
+      hash: 'ab12',
+      firstAt: 1_000,
+      lastAt: 2_000,
+      expiresAt: 1_803_800_000,
+      ...more,
+    });
+    const idOf = (dead: DeadRow): string => (dead.kind === 'task' ? dead.taskId : dead.messageId);
+
+    /** Open rows of all shards whose id holds this text, with the pages it took. */
+    async function open(text: string, limit = 100, since?: number) {
+      const rows: DeadRow[] = [];
+      let pages = 0;
+      for (let shard = 0; shard < DEAD_SHARDS; shard++) {
+        let after: string | undefined;
+        let sorted = Number.POSITIVE_INFINITY;
+        do {
+          const page = await views.listDead({
+            shard,
+            limit,
+            ...(since !== undefined && { since }),
+            ...(after !== undefined && { after }),
+          });
+          expect(page.rows.length).toBeLessThanOrEqual(limit);
+          for (const one of page.rows) {
+            expect(one.lastAt).toBeLessThanOrEqual(sorted);
+            sorted = one.lastAt;
+          }
+          rows.push(...page.rows);
+          after = page.next;
+          pages++;
+        } while (after !== undefined && pages < 1000);
+      }
+      return { rows: rows.filter((one) => idOf(one).includes(text)), pages };
+    }
+
+    test('a task and a message are listed, every field as it was put', async () => {
+      const run = freshTenant();
+      await views.putDead(task(run, 'Reserve'));
+      await views.putDead(message(`${run}-m`));
+      const { rows } = await open(run);
+      expect(rows).toHaveLength(2);
+      expect(rows).toEqual(expect.arrayContaining([task(run, 'Reserve'), message(`${run}-m`)]));
+    });
+
+    test('an older outcome, or the same again, changes nothing; a newer one does', async () => {
+      const run = freshTenant();
+      await views.putDead(task(run, 'Reserve'));
+      await views.putDead(task(run, 'Reserve', { seq: 1, error: 'Late' }));
+      await views.putDead(task(run, 'Reserve', { seq: 2, error: 'Again' }));
+      expect(await views.deadOfRun(run)).toEqual([task(run, 'Reserve')]);
+      await views.putDead(task(run, 'Reserve', { seq: 3, error: 'Newer', lastAt: 9_000 }));
+      expect((await open(run)).rows).toEqual([
+        task(run, 'Reserve', { seq: 3, error: 'Newer', lastAt: 9_000 }),
+      ]);
+    });
+
+    test('a closed row is gone, and stays so for older outcomes that come late', async () => {
+      const run = freshTenant();
+      await views.putDead(task(run, 'Reserve'));
+      await views.closeDead({
+        runId: run,
+        taskId: `${run}/Reserve/0`,
+        seq: 1,
+        expiresAt: 1_803_800_000,
+      });
+      expect(await views.deadOfRun(run)).toHaveLength(1);
+      await views.closeDead({
+        runId: run,
+        taskId: `${run}/Reserve/0`,
+        seq: 3,
+        expiresAt: 1_803_800_000,
+      });
+      await views.putDead(task(run, 'Reserve'));
+      expect((await open(run)).rows).toEqual([]);
+      expect(await views.deadOfRun(run)).toEqual([]);
+      // The outcome that closes it comes before the death.
+      await views.closeDead({ runId: run, taskId: `${run}/Ship/0`, seq: 2, expiresAt: 1_803_800_000 });
+      await views.putDead(task(run, 'Ship', { seq: 1 }));
+      expect(await views.deadOfRun(run)).toEqual([]);
+      await views.putDead(task(run, 'Ship', { seq: 3 }));
+      expect(await views.deadOfRun(run)).toEqual([task(run, 'Ship', { seq: 3 })]);
+    });
+
+    test('a message keeps its first row, and does not come back once it is closed', async () => {
+      const id = freshTenant();
+      await views.putDead(message(id));
+      await views.putDead(message(id, { lastAt: 5_000 }));
+      expect(await views.deadMessage(id)).toEqual(message(id));
+      await views.closeDeadMessage(id, 1_803_800_000);
+      await views.putDead(message(id));
+      expect(await views.deadMessage(id)).toBeUndefined();
+      expect((await open(id)).rows).toEqual([]);
+      expect(await views.deadMessage(`${id}-none`)).toBeUndefined();
+    });
+
+    test('pages hold every row once, newest death first, since a time', async () => {
+      const run = freshTenant();
+      for (let n = 0; n < 40; n++)
+        await views.putDead(task(`${run}-${n}`, 'Reserve', { lastAt: 1_000_000 + (n % 5) * 1_000 }));
+      const ids = (rows: readonly DeadRow[]) => rows.map(idOf).sort();
+      const all = await open(run, 2);
+      expect(new Set(ids(all.rows)).size).toBe(40);
+      expect(all.rows).toHaveLength(40);
+      expect(all.pages).toBeGreaterThan(DEAD_SHARDS);
+      const late = await open(run, 3, 1_003_000);
+      expect(late.rows).toHaveLength(16);
+      expect(late.rows.every(({ lastAt }) => lastAt >= 1_003_000)).toBe(true);
     });
   });
 }

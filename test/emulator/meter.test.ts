@@ -126,8 +126,8 @@ test.each([
   ['worker', 4, { 'DynamoDB.UpdateItem': 8 }, { read: 0, write: 8, indexWrite: 0 }],
   ['collect', 4, { 'SFN.SendTaskSuccess': 4 }, { read: 0, write: 0, indexWrite: 0 }],
   ['relay', 6, { 'SNS.PublishBatch': 6 }, { read: 0, write: 0, indexWrite: 0 }],
-  // A line of the timeline for each event, and the run's row for its first and its last.
-  ['project', 6, { 'DynamoDB.PutItem': 8 }, { read: 0, write: 8, indexWrite: 4 }],
+  // A line of the timeline for each event, the run's row for its first and its last, and a look for its dead tasks.
+  ['project', 6, { 'DynamoDB.PutItem': 8, 'DynamoDB.Query': 1 }, { read: 1, write: 8, indexWrite: 4 }],
   // RUN (due for a look, should this be cut short), its four steps, and out of the index of open runs.
   ['close', 1, { 'DynamoDB.Query': 2, 'DynamoDB.UpdateItem': 6 }, { read: 4, write: 8, indexWrite: 3 }],
 ])('%s: requests and units are as budgeted', (stage, times, calls, units) => {

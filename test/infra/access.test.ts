@@ -119,7 +119,7 @@ const EXPECTED: Record<string, string[]> = {
     ...FOLLOWS,
     ...CONSUMES('retry queue'),
   ],
-  Project: ['dynamodb:PutItem views', ...CONSUMES('inbox')],
+  Project: ['dynamodb:GetItem views', 'dynamodb:PutItem views', 'dynamodb:Query views', ...CONSUMES('inbox')],
   Close: [
     'dynamodb:Query state',
     'dynamodb:UpdateItem state',

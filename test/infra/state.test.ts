@@ -43,7 +43,7 @@ describe('tables', () => {
     ]);
   });
 
-  it('views: two indexes, newest run last', () => {
+  it('views: two indexes of runs, newest last, and the sparse one of dead letters', () => {
     templateOf(prod.state).hasResourceProperties('AWS::DynamoDB::Table', {
       GlobalSecondaryIndexes: [
         {
@@ -59,6 +59,14 @@ describe('tables', () => {
           KeySchema: [
             { AttributeName: 'statusKey', KeyType: 'HASH' },
             { AttributeName: 'runId', KeyType: 'RANGE' },
+          ],
+          Projection: { ProjectionType: 'ALL' },
+        },
+        {
+          IndexName: 'dead',
+          KeySchema: [
+            { AttributeName: 'deadShard', KeyType: 'HASH' },
+            { AttributeName: 'deadSort', KeyType: 'RANGE' },
           ],
           Projection: { ProjectionType: 'ALL' },
         },

@@ -6,7 +6,7 @@ import {
   type GlobalSecondaryIndex,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import { BY_STATUS_INDEX, BY_WORKFLOW_INDEX, OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
+import { BY_STATUS_INDEX, BY_WORKFLOW_INDEX, DEAD_INDEX, OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
 
 /**
  * The local cloud's address, which its runner sets.
@@ -77,9 +77,12 @@ export const createViewsTable = (client: DynamoDBClient): Promise<string> =>
   createTable(
     client,
     'contract-views',
-    [BY_WORKFLOW_INDEX.partition, BY_STATUS_INDEX.partition, BY_STATUS_INDEX.sort].map((AttributeName) => ({
-      AttributeName,
-      AttributeType: 'S',
-    })),
-    [index(BY_WORKFLOW_INDEX, 'ALL'), index(BY_STATUS_INDEX, 'ALL')],
+    [
+      BY_WORKFLOW_INDEX.partition,
+      BY_STATUS_INDEX.partition,
+      BY_STATUS_INDEX.sort,
+      DEAD_INDEX.partition,
+      DEAD_INDEX.sort,
+    ].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+    [index(BY_WORKFLOW_INDEX, 'ALL'), index(BY_STATUS_INDEX, 'ALL'), index(DEAD_INDEX, 'ALL')],
   );

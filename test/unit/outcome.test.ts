@@ -215,7 +215,7 @@ describe.each(deaths)('death by %s', (_name, update, step, expected) => {
     for (const gone of ['owner', 'leaseUntil', 'notBefore']) expect(dead).not.toHaveProperty(gone);
   });
 
-  test('tells of the failure without its message', () => {
+  test('tells what the index of dead letters shows, the message bounded and redacted', () => {
     expect(dead.seq).toBe(5);
     expect(dead.outbox).toMatchObject({
       type: 'edow.task.failed',
@@ -228,7 +228,14 @@ describe.each(deaths)('death by %s', (_name, update, step, expected) => {
       tries: step.tries,
       error: dead.failure?.name,
       class: 'retryable',
+      message: dead.failure?.message,
       fingerprint: dead.failure?.fingerprint,
+      version: step.version,
+      started: step.started,
+      workers: dead.attempts?.length ? ['v1'] : [],
+      firstAt: dead.attempts?.[0]?.startedAt ?? now,
+      deaths: 1,
+      replays: 0,
     });
   });
 });

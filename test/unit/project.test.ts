@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Envelope, sourceOf } from '#core/envelope.ts';
 import type { RunStatus } from '#core/items.ts';
+import { TASK_FAILED, type TaskFailedData } from '#core/outcome.ts';
 import { project } from '#core/project.ts';
 import { expiryOf, RUN_EVENTS, type RunEventData } from '#core/run-changes.ts';
 import { MINUTE, RUN_ID, T0 } from '#test/examples.ts';
@@ -90,6 +91,120 @@ describe('the run list', () => {
     const views = memoryViews();
     await project(views, event({ type: 'inventory.stock.reserved', data: { status: 'held', runId: 'x' } }));
     expect(await list(views)).toEqual([]);
+  });
+});
+
+describe('the index of dead letters', () => {
+  const task = `${RUN_ID}/Reserve/0`;
+  const data: TaskFailedData = {
+    taskId: task,
+    type: 'inventory.stock.reserve',
+    version: 2,
+    reason: 'exhausted',
+    tries: 3,
+    started: 5,
+    error: 'Timeout',
+    class: 'retryable',
+    message: 'no answer',
+    fingerprint: 'f00d',
+    workers: ['v1'],
+    firstAt: T0 - MINUTE,
+    deaths: 1,
+    replays: 0,
+  };
+  const ofTask = (seq: number, type: string, more: Partial<TaskFailedData> = {}): Envelope =>
+    event({
+      id: `${task}:${seq}`,
+      type,
+      causationid: task,
+      time: new Date(T0 + seq * MINUTE).toISOString(),
+      data: { ...data, ...more },
+    });
+  const died = (seq: number, more: Partial<TaskFailedData> = {}) => ofTask(seq, TASK_FAILED, more);
+  const done = (seq: number) => ofTask(seq, 'inventory.stock.reserved');
+  const rows = (views: ReturnType<typeof memoryViews>) => views.deadOfRun(RUN_ID);
+
+  test('shows a death with all that its event tells', async () => {
+    const views = memoryViews();
+    await project(views, died(1, { added: 'by nobody of ours' } as object));
+    const { taskId: _, ...told } = data;
+    expect(await rows(views)).toEqual([
+      {
+        kind: 'task',
+        taskId: task,
+        runId: RUN_ID,
+        step: 'Reserve',
+        tenant: 'acme',
+        workflow: 'order',
+        ...told,
+        lastAt: T0 + MINUTE,
+        seq: 1,
+        expiresAt: (T0 + MINUTE) / 1000 + 360 * 86_400,
+      },
+    ]);
+  });
+
+  test('takes the event of an older version, and one that names no task', async () => {
+    const views = memoryViews();
+    const old = { type: 'a.b.c', reason: 'expired', error: 'DeadlinePassed' };
+    await project(views, event({ id: `${task}:1`, type: TASK_FAILED, causationid: task, data: old }));
+    expect(await rows(views)).toMatchObject([{ ...old, firstAt: T0, lastAt: T0 }]);
+    await project(views, event({ id: `${RUN_ID}:9`, type: TASK_FAILED, causationid: '', data: old }));
+    expect(await rows(views)).toHaveLength(1);
+  });
+
+  test('shows what is true in the end, in whatever order and however often the events come', async () => {
+    const events = [died(1), died(2, { error: 'Second' }), done(3)];
+    const open = new Map([
+      [1, ['Timeout']],
+      [2, ['Second']],
+      [3, []],
+    ]);
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray([...events, ...events], { minLength: 1 }), async (some) => {
+        const views = memoryViews();
+        for (const one of some) await project(views, one);
+        const newest = Math.max(...some.map(({ id }) => Number(id.split(':')[1])));
+        expect((await rows(views)).map(({ error }) => error)).toEqual(open.get(newest));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test.each(['succeeded', 'failed'] as const)(
+    'a run that has %s has no dead tasks, whichever event comes first',
+    async (status) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.shuffledSubarray([died(1), ofRun(2, status), died(2)], { minLength: 3 }),
+          async (some) => {
+            const views = memoryViews();
+            for (const one of some) await project(views, one);
+            expect(await rows(views)).toEqual([]);
+          },
+        ),
+        { numRuns: 20 },
+      );
+    },
+  );
+
+  test('a run that is held keeps them', async () => {
+    const views = memoryViews();
+    for (const one of [died(1), ofRun(2, 'held')]) await project(views, one);
+    expect(await rows(views)).toHaveLength(1);
+  });
+
+  test('a task that never died costs no write', async () => {
+    const views = memoryViews();
+    const closed: unknown[] = [];
+    const watched = { ...views, closeDead: async (one: unknown) => void closed.push(one) };
+    await project(watched, done(1));
+    await project(watched, event({ id: 'other:7', type: 'other.thing.happened', causationid: 'other' }));
+    expect(closed).toEqual([]);
+    await project(watched, done(2));
+    expect(closed).toEqual([
+      { runId: RUN_ID, taskId: task, seq: 2, expiresAt: (T0 + 2 * MINUTE) / 1000 + 18 * 86_400 },
+    ]);
   });
 });
 
