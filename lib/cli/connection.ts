@@ -3,9 +3,11 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
+import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnExecutions } from '#adapters/sfn.ts';
+import { sqsCommands } from '#adapters/sqs.ts';
 import { asStep, stepItemKey } from '#core/items.ts';
-import type { Executions } from '#core/ports.ts';
+import type { Commands, Executions, Payloads } from '#core/ports.ts';
 import type { Store } from '#core/store.ts';
 import { enterCloud, REGION } from '#local/cloud.ts';
 import { cloudStatus } from '#local/emulator.ts';
@@ -13,11 +15,21 @@ import { type StageName, stackNames } from '#stacks/stack-names.ts';
 import { callerArn } from './aws/caller.ts';
 import { OPERATOR_CLIENT } from './aws/calls.ts';
 import { operatorSqs, sqsDeadLetters, sqsDepths } from './aws/dead-letters.ts';
+import { lambdaFeeds } from './aws/feeds.ts';
 import { lambdaFunctions } from './aws/functions.ts';
 import { signedApi } from './aws/signed-api.ts';
 import { cloudFormationStacks } from './aws/stacks.ts';
 import { CliError } from './errors.ts';
-import type { Api, DeadLetters, Functions, Pipeline, QueueDepths, Stacks, TaskLookup } from './ports.ts';
+import type {
+  Api,
+  DeadLetters,
+  Feeds,
+  Functions,
+  Pipeline,
+  QueueDepths,
+  Stacks,
+  TaskLookup,
+} from './ports.ts';
 import { apiRoot, chooseTarget, nameOf, type Target, type TargetFlags } from './target.ts';
 
 export interface ConnectionFlags extends TargetFlags {
@@ -39,6 +51,11 @@ export interface Connection {
   pipeline(): Promise<Pipeline>;
   api(): Promise<Api>;
   store(): Promise<Store>;
+  /** The payload bucket. */
+  payloads(): Promise<Payloads>;
+  /** Commands, straight to their work queues. */
+  commands(): Promise<Commands>;
+  readonly feeds: Feeds;
   lookUp: TaskLookup;
   /** ARN of whose credentials these are. */
   caller(): Promise<string>;
@@ -125,6 +142,19 @@ export async function connect(flags: ConnectionFlags): Promise<Connection> {
       return signedApi(root, await sqs.config.region(), credentials);
     },
     store,
+    payloads: async () =>
+      s3Payloads({
+        bucket: (await pipeline()).payloadBucket,
+        region: await sqs.config.region(),
+        credentials,
+        ...(target.endpoint !== undefined && { endpoint: target.endpoint }),
+      }),
+    commands: async () => {
+      const { sources } = await pipeline();
+      const queues = sources.flatMap(({ types, queueUrl }) => types.map((type) => [type, queueUrl] as const));
+      return sqsCommands(sqs, Object.fromEntries(queues));
+    },
+    feeds: lambdaFeeds(),
     lookUp: async (run, step) => {
       const item = await (await store()).get(stepItemKey(run, step));
       return item && asStep(item);

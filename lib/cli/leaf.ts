@@ -116,6 +116,13 @@ export function taskId(text: string): string {
   throw new InvalidArgumentError('A task id is run/step/index: npx edow dlq ls lists them.');
 }
 
+/** Words of the operator: one line that somebody can read in a year. */
+export function reason(text: string): string {
+  const words = text.trim();
+  if (words.length > 0 && words.length <= 300) return words;
+  throw new InvalidArgumentError('Allowed: 1 to 300 characters.');
+}
+
 /** A whole number within bounds. */
 export const whole =
   (from: number, until: number) =>

@@ -9,12 +9,16 @@ export interface Source {
   readonly name: string;
   readonly queueUrl: string;
   readonly dlqUrl: string;
+  readonly queueArn: string;
+  /** Command types that it takes; none for subscribers and retry queues. */
+  readonly types: readonly string[];
 }
 
 /** What the stack tells of itself. */
 export interface Pipeline {
   readonly api: { readonly url: string; readonly id: string };
   readonly stateTable: string;
+  readonly payloadBucket: string;
   readonly stubTable?: string;
   readonly eventsTopic: string;
   readonly machines: Readonly<Record<string, string>>;
@@ -110,6 +114,14 @@ export interface Depth {
 }
 
 export type QueueDepths = (queueUrl: string) => Promise<Depth>;
+
+/** What feeds functions from queues. */
+export interface Feeds {
+  /** Lambda's word: Enabled, Disabled, Enabling, Disabling, Updating ... */
+  state(functionName: string, queueArn: string): Promise<string>;
+  /** Asks for it; {@link state} tells when it is so. */
+  turn(functionName: string, queueArn: string, on: boolean): Promise<void>;
+}
 
 export interface LogEntry {
   /** Epoch milliseconds. */

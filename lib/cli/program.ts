@@ -6,11 +6,13 @@ import { addDeploy } from './commands/deploy.ts';
 import { addDlq } from './commands/dlq.ts';
 import { addDown } from './commands/down.ts';
 import { addLogs } from './commands/logs.ts';
+import { addPool } from './commands/pool.ts';
 import { addResume } from './commands/resume.ts';
 import { addRuns } from './commands/runs.ts';
 import { addShow } from './commands/show.ts';
 import { addStart } from './commands/start.ts';
 import { addStatus } from './commands/status.ts';
+import { addTask } from './commands/task.ts';
 import { addUp } from './commands/up.ts';
 import { addWatch } from './commands/watch.ts';
 import type { Connect } from './connection.ts';
@@ -93,6 +95,8 @@ function programOf(session: Session): Command {
     addWatch,
     addResume,
     addDlq,
+    addTask,
+    addPool,
     addLogs,
     addAudit,
   ])

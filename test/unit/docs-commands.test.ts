@@ -48,7 +48,9 @@ describe('npx edow', () => {
 
   test.each(edow)('%s', async (call) => {
     const words = call.split(' ');
-    const command = words.slice(0, words[0] === 'dlq' ? 2 : 1).filter((word) => !word.startsWith('-'));
+    const command = words
+      .slice(0, ['dlq', 'task', 'pool'].includes(words[0] ?? '') ? 2 : 1)
+      .filter((word) => !word.startsWith('-'));
     const { code, text } = await helpOf(command);
     expect(code).toBe(0);
     expect(text).toContain(command.length === 0 ? 'Usage: edow' : `Usage: edow ${command.join(' ')}`);

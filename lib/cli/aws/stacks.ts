@@ -70,10 +70,11 @@ function pipelineOf(
   return {
     api: { url: text('ApiUrl'), id: text('ApiId') },
     stateTable: text('StateTableName'),
+    payloadBucket: text('PayloadBucketName'),
     ...(stub !== undefined && { stubTable: stub }),
     eventsTopic: text('EventsTopicArn'),
     machines: JSON.parse(text('StateMachineArns')),
-    sources: Object.entries(queues).map(([name, { queueUrl, dlqUrl }]) => ({ name, queueUrl, dlqUrl })),
+    sources: Object.entries(queues).map(([name, queue]) => ({ name, ...queue })),
     functions: JSON.parse(text('Functions')),
   };
 }

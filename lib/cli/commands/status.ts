@@ -2,14 +2,17 @@ import type { Command } from 'commander';
 import { cloudStatus } from '#local/emulator.ts';
 import type { Connection } from '../connection.ts';
 import { leaf, open, type Session, type SharedFlags, screenFor } from '../leaf.ts';
+import { poolsOf } from '../pools.ts';
 import type { Depth, StackState } from '../ports.ts';
-import type { Screen } from '../screen.ts';
+import type { Paint, Screen } from '../screen.ts';
 import { table, timeOf } from '../text.ts';
 
 interface QueueState {
   readonly name: string;
   readonly queue: Depth;
   readonly dead: number;
+  /** Lambda's word for what feeds a pool's workers; undefined: no pool. `Disabled`: paused. */
+  readonly feed?: string;
 }
 
 export interface Overview {
@@ -50,15 +53,22 @@ const COUNTED = 100;
 
 async function overviewOf(connection: Connection): Promise<Overview> {
   const stacks = await connection.stacks.states();
-  const { sources, machines } = await connection.pipeline();
+  const pipeline = await connection.pipeline();
+  const { sources, machines } = pipeline;
+  const pools = new Map(poolsOf(pipeline).map((pool) => [pool.name, pool]));
   const api = await connection.api();
   const count = async (status: string): Promise<string> => {
     const { runs, next } = await api.runs({ status, limit: COUNTED });
     return next === undefined ? String(runs.length) : `${COUNTED}+`;
   };
   const queues = sources.map(async ({ name, queueUrl, dlqUrl }): Promise<QueueState> => {
-    const [queue, dead] = await Promise.all([connection.depths(queueUrl), connection.depths(dlqUrl)]);
-    return { name, queue, dead: dead.waiting + dead.inFlight };
+    const pool = pools.get(name);
+    const [queue, dead, feed] = await Promise.all([
+      connection.depths(queueUrl),
+      connection.depths(dlqUrl),
+      pool && connection.feeds.state(pool.functionName, pool.queueArn),
+    ]);
+    return { name, queue, dead: dead.waiting + dead.inFlight, ...(feed !== undefined && { feed }) };
   });
   const [running, held] = await Promise.all([count('running'), count('held')]);
   return {
@@ -68,6 +78,12 @@ async function overviewOf(connection: Connection): Promise<Overview> {
     queues: await Promise.all(queues),
     runs: { running, held },
   };
+}
+
+/** Only what is unusual is shown. */
+function feedText(feed: string | undefined, paint: Paint): string {
+  if (feed === undefined || feed === 'Enabled') return '';
+  return paint('yellow', feed === 'Disabled' ? 'paused' : feed.toLowerCase());
 }
 
 function show(screen: Screen, { stacks, workflows, queues, runs }: Overview): void {
@@ -81,12 +97,13 @@ function show(screen: Screen, { stacks, workflows, queues, runs }: Overview): vo
     screen.print(line);
   screen.print();
   for (const line of table(
-    ['QUEUE', 'WAITING', 'IN FLIGHT', 'DEAD'],
-    queues.map(({ name, queue, dead }) => [
+    ['QUEUE', 'WAITING', 'IN FLIGHT', 'DEAD', 'FED'],
+    queues.map(({ name, queue, dead, feed }) => [
       name,
       String(queue.waiting),
       String(queue.inFlight),
       dead > 0 ? paint('red', String(dead)) : '0',
+      feedText(feed, paint),
     ]),
     width,
   ))
@@ -97,6 +114,8 @@ function show(screen: Screen, { stacks, workflows, queues, runs }: Overview): vo
   screen.print(
     `runs: ${runs.running} running, ${held} (queue depths are approximate, the list of runs lags by seconds)`,
   );
+  for (const { name } of queues.filter(({ feed }) => feed === 'Disabled'))
+    screen.print(`${name} is paused: npx edow pool resume ${name}`);
   if (queues.some(({ dead }) => dead > 0)) screen.print('Dead letters with their reasons: npx edow dlq ls');
   if (runs.held !== '0') screen.print('Held runs: npx edow runs --status held');
 }

@@ -1,14 +1,18 @@
 import type { Connection } from '#cli/connection.ts';
 import type { Api, Pipeline } from '#cli/ports.ts';
 import { runCommand } from '#cli/program.ts';
+import type { Command } from '#core/envelope.ts';
 import type { RunView } from '#core/run-view.ts';
+import { memoryPayloads } from '#test/memory/payloads.ts';
 import { memoryStore } from '#test/memory/store.ts';
+import { memoryTopic } from '#test/memory/topic.ts';
 import { fakeIo } from './fake-io.ts';
 import { fakeQueues, source } from './fake-letters.ts';
 
 const pipeline: Pipeline = {
   api: { url: 'https://api', id: 'api' },
   stateTable: 'state',
+  payloadBucket: 'payload-bucket',
   eventsTopic: 'events',
   machines: { order: 'arn:aws:states:eu-central-1:1:stateMachine:order' },
   sources: [source('shipping'), source('project')],
@@ -26,6 +30,9 @@ export function fakeConnection(
   } = {},
 ) {
   const store = memoryStore();
+  const payloads = memoryPayloads();
+  const commands = memoryTopic<Command>();
+  const feeds = new Map<string, string>();
   const queues = given.queues ?? fakeQueues({});
   const refused = () => Promise.reject(new Error('not in this test'));
   const connection: Connection = {
@@ -48,6 +55,12 @@ export function fakeConnection(
     store: async () => store,
     lookUp: queues.ports.lookUp,
     caller: async () => CALLER,
+    payloads: async () => payloads,
+    commands: async () => commands,
+    feeds: {
+      state: async (_, queueArn) => feeds.get(queueArn) ?? 'Enabled',
+      turn: async (_, queueArn, on) => void feeds.set(queueArn, on ? 'Enabled' : 'Disabled'),
+    },
     ...given.connection,
   };
 
@@ -56,7 +69,7 @@ export function fakeConnection(
     const exitCode = await runCommand(argv, fake.io, { connect: async () => connection });
     return { exitCode, out: fake.out(), err: fake.err() };
   }
-  return { edow, store, connection };
+  return { edow, store, connection, payloads, commands, feeds };
 }
 
 export const RUN = '01M8MJH2GRNCRTQZXW4FXC62VM';

@@ -2,7 +2,13 @@ import type { DeadLetter, DeadLetters, Source } from '#cli/ports.ts';
 import type { ReplayPorts } from '#cli/replay.ts';
 import type { StepItem } from '#core/items.ts';
 
-export const source = (name: string): Source => ({ name, queueUrl: `q/${name}`, dlqUrl: `dlq/${name}` });
+export const source = (name: string): Source => ({
+  name,
+  queueUrl: `q/${name}`,
+  dlqUrl: `dlq/${name}`,
+  queueArn: `arn:q/${name}`,
+  types: name === 'shipping' ? ['shipping.parcel.ship'] : [],
+});
 
 export const commandBody = (run: string, step: string): string =>
   JSON.stringify({
