@@ -9,17 +9,12 @@ import {
   type QueryCommandInput,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import type { Condition, Item, Key, Put, Store, Update, WriteResult } from '#core/store.ts';
+import type { Item, Key, Put, Store, Update, WriteResult } from '#core/store.ts';
 import { assertKeyKept, storedItem } from '#core/store-rules.ts';
 import { OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
 import { toAttributes, toItem } from './attribute-value.ts';
 import { call } from './call.ts';
-import {
-  conditionExpression,
-  type Placeholders,
-  placeholders,
-  updateExpression,
-} from './dynamo-expressions.ts';
+import { type Expressions, expressionShapes } from './expression-shapes.ts';
 
 type Attributes = Record<string, AttributeValue>;
 
@@ -31,15 +26,12 @@ const refusal = (_name: string, error: unknown): WriteResult | undefined =>
     ? { written: false, item: error.Item && toItem(error.Item) }
     : undefined;
 
-/** The condition and the placeholders of a write; DynamoDB refuses empty ones. */
-function guard(when: Condition, held: Placeholders) {
-  const text = conditionExpression(when, held);
-  return {
-    ...(text && { ConditionExpression: text, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }),
-    ...(Object.keys(held.names).length > 0 && { ExpressionAttributeNames: held.names }),
-    ...(Object.keys(held.values).length > 0 && { ExpressionAttributeValues: held.values }),
-  };
-}
+/** Shared by all stores of a process: shapes do not depend on the table. */
+const expressionsOf = expressionShapes();
+
+/** A write that has a condition is told what made it false. */
+const told = ({ ConditionExpression }: Expressions) =>
+  ConditionExpression === undefined ? {} : { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const };
 
 /** Reads pages until `enough` items are there or none are left. */
 export async function queryAll(
@@ -73,13 +65,12 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
 
   async update({ key, when, changes }: Update): Promise<WriteResult> {
     assertKeyKept(key, changes);
-    const held = placeholders();
-    const expression = updateExpression(changes, held);
+    const expressions = expressionsOf(when, changes);
     const command = new UpdateItemCommand({
       TableName: table,
       Key: keyOf(key),
-      ...(expression && { UpdateExpression: expression }),
-      ...guard(when, held),
+      ...expressions,
+      ...told(expressions),
       ReturnValues: 'ALL_NEW',
     });
     const write = async (): Promise<WriteResult> => {
@@ -91,10 +82,12 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
   },
 
   async put({ item, when }: Put): Promise<WriteResult> {
+    const expressions = expressionsOf(when);
     const command = new PutItemCommand({
       TableName: table,
       Item: toAttributes(item),
-      ...guard(when, placeholders()),
+      ...expressions,
+      ...told(expressions),
     });
     const write = async (): Promise<WriteResult> => {
       await client.send(command);

@@ -1,0 +1,142 @@
+/**
+ * The expressions of a write, compiled once for each shape. The text depends on attributes, operators and kinds of
+ * change only, and a worker writes the same few shapes again and again: what differs are the values. A write is walked
+ * through a tree whose steps are the parts of its shape; where the walk ends, the text stands.
+ */
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { Attribute, Change, Condition } from '#core/store.ts';
+import { toAttributeValue } from './attribute-value.ts';
+import { conditionExpression, placeholders, updateExpression } from './dynamo-expressions.ts';
+
+type Changes = Readonly<Record<string, Change>>;
+
+/** As the commands of the SDK take them; what is empty is left out, for DynamoDB refuses it. */
+export interface Expressions {
+  UpdateExpression?: string;
+  ConditionExpression?: string;
+  ExpressionAttributeNames?: Record<string, string>;
+  ExpressionAttributeValues?: Record<string, AttributeValue>;
+}
+
+/** What all writes of one shape have in common. */
+type Compiled = Omit<Expressions, 'ExpressionAttributeValues'>;
+
+interface Step {
+  readonly next: Map<string | number, Step>;
+  compiled?: Compiled;
+}
+
+/** Our own code writes some 30 shapes of 20 to 50 steps each. */
+const MOST_STEPS = 5000;
+
+/** Names of values, made once: text that is put together anew must be looked up among all names. */
+const PLACEHOLDERS: string[] = [];
+
+/** @param most steps of the tree; when they are used up it is planted anew. Default 5,000, some 1.5 MB */
+export function expressionShapes(most = MOST_STEPS) {
+  let root: Step = { next: new Map() };
+  let steps = 0;
+  let at = root;
+  let values: Record<string, AttributeValue> = {};
+  let count = 0;
+
+  function step(part: string | number): void {
+    let next = at.next.get(part);
+    if (next === undefined) {
+      next = { next: new Map() };
+      at.next.set(part, next);
+      steps += 1;
+    }
+    at = next;
+  }
+
+  function keep(value: AttributeValue): void {
+    PLACEHOLDERS[count] ??= `:v${count}`;
+    values[PLACEHOLDERS[count] as string] = value;
+    count += 1;
+  }
+
+  /** @param none the kind of change that it is with an empty set, which is not stored */
+  function keepIfAny(kind: string, none: string, value: Attribute): void {
+    const attribute = toAttributeValue(value);
+    step(attribute === undefined ? none : kind);
+    if (attribute !== undefined) keep(attribute);
+  }
+
+  function walkChange(change: Change): void {
+    if ('to' in change) keepIfAny('to', 'removed', change.to);
+    else if ('removed' in change) step('removed');
+    else if ('plus' in change) {
+      step('plus');
+      keep(toAttributeValue(change.plus) as AttributeValue);
+    } else if ('copyOf' in change) {
+      step('copyOf');
+      step(change.copyOf);
+    } else if ('ifMissing' in change) keepIfAny('ifMissing', 'nothing', change.ifMissing);
+    else keepIfAny('addToSet', 'nothing', new Set(change.addToSet));
+  }
+
+  /** Each kind is told before what follows it, and a list by its length: no two shapes take the same way. */
+  function walkCondition(condition: Condition): void {
+    if ('all' in condition) walkList('all', condition.all);
+    else if ('any' in condition) walkList('any', condition.any);
+    else {
+      walkTest(condition);
+      step(condition.attr);
+    }
+  }
+
+  function walkTest(test: Exclude<Condition, { all: unknown } | { any: unknown }>): void {
+    if ('present' in test) step(test.present ? 'present' : 'missing');
+    else if ('oneOf' in test) {
+      step('oneOf');
+      step(test.oneOf.length);
+      for (const value of test.oneOf) keep({ S: value });
+    } else if ('includes' in test) {
+      step('includes');
+      keep({ S: test.includes });
+    } else {
+      step(test.is);
+      step('sameAs' in test ? 'sameAs' : 'value');
+      if ('sameAs' in test) step(test.sameAs);
+      else keep(toAttributeValue(test.value) as AttributeValue);
+    }
+  }
+
+  function walkList(word: 'all' | 'any', conditions: readonly Condition[]): void {
+    step(word);
+    step(conditions.length);
+    for (const one of conditions) walkCondition(one);
+  }
+
+  /** @param changes none for a write of a whole item */
+  return function expressionsOf(when: Condition, changes: Changes = {}): Expressions {
+    if (steps > most) {
+      root = { next: new Map() };
+      steps = 0;
+    }
+    at = root;
+    values = {};
+    count = 0;
+    for (const attr in changes) {
+      step(attr);
+      walkChange(changes[attr] as Change);
+    }
+    // No attribute can be taken for it: an attribute is followed by the kind of its change.
+    step('when');
+    walkCondition(when);
+    at.compiled ??= compiled(when, changes);
+    return count === 0 ? { ...at.compiled } : { ...at.compiled, ExpressionAttributeValues: values };
+  };
+}
+
+function compiled(when: Condition, changes: Changes): Compiled {
+  const held = placeholders();
+  const update = updateExpression(changes, held);
+  const condition = conditionExpression(when, held);
+  return {
+    ...(update && { UpdateExpression: update }),
+    ...(condition && { ConditionExpression: condition }),
+    ...(held.known.size > 0 && { ExpressionAttributeNames: held.names }),
+  };
+}
