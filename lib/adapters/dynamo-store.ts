@@ -75,8 +75,16 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
     });
     const write = async (): Promise<WriteResult> => {
       const { Attributes: now } = await client.send(command);
-      // An update that changes nothing answers without attributes: the item is its key at least.
-      return { written: true, item: now ? toItem(now) : { PK: key.PK, SK: key.SK } };
+      let item: Item | undefined;
+      return {
+        written: true,
+        // Converted when it is read, which after a commit nobody does. An update that changes nothing answers
+        // without attributes: the item is its key at least.
+        get item(): Item {
+          item ??= now ? toItem(now) : { PK: key.PK, SK: key.SK };
+          return item;
+        },
+      };
     };
     return call('UpdateItem', write, refusal);
   },

@@ -1,11 +1,11 @@
 /** Pointers into the payload bucket, `s3://bucket/key#sha256`, and the keys that they may name. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { EdowError, PayloadGone } from '#core/errors.ts';
 
 /** Everything that is kept for runs lives below it; policies grant nothing else. */
 export const PREFIX = 'payloads/';
 
-export const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+export const sha256 = (text: string): string => hash('sha256', text);
 
 /** Bytes of an object's key: the limit of S3. */
 const MAX_KEY_BYTES = 1024;
@@ -19,14 +19,14 @@ const isPlain = (key: string): boolean =>
  * @throws EdowError `payload_key` for a key with empty or relative parts, or one that is too long
  */
 export function placeOf(bucket: string, key: string, text: string): { key: string; pointer: string } {
-  const hash = sha256(text);
-  const place = `${PREFIX}${key}/${hash.slice(0, 32)}`;
+  const digest = sha256(text);
+  const place = `${PREFIX}${key}/${digest.slice(0, 32)}`;
   if (!isPlain(place))
     throw new EdowError(
       'payload_key',
       'a payload key has parts that are empty, "." or "..", or is longer than 1024 bytes: join plain names by "/"',
     );
-  return { key: place, pointer: `s3://${bucket}/${place}#${hash}` };
+  return { key: place, pointer: `s3://${bucket}/${place}#${digest}` };
 }
 
 const POINTER = /^s3:\/\/([^/#]+)\/([^#]+)#([0-9a-f]{64})$/;

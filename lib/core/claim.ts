@@ -1,5 +1,5 @@
 /** The right to work on a task: who may take it, and what a refusal means. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Command } from './envelope.ts';
 import { pairOf, type StepItem, stepItemKey } from './items.ts';
 import { LEASE_GRACE_MS, visibilitySeconds } from './retry.ts';
@@ -25,10 +25,7 @@ const key = (command: Command) => stepItemKey(command.runid, command.step);
 
 /** 96 bits over a command's data: enough to see that two copies of one id differ. */
 const digestOf = ({ data, dataref }: Command): string =>
-  createHash('sha256')
-    .update(dataref ?? JSON.stringify(data) ?? '')
-    .digest('base64url')
-    .slice(0, 16);
+  hash('sha256', dataref ?? JSON.stringify(data) ?? '', 'base64url').slice(0, 16);
 
 /** This copy and the one that was claimed have one id and one entry, and yet other data: somebody reused an id. */
 export const hasOtherData = (item: StepItem, command: Command): boolean =>

@@ -1,5 +1,5 @@
 /** What is kept of an error: class, name, bounded and redacted message, fingerprint. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { EdowError, PermanentError, RetryAfterError, TaskError } from './errors.ts';
 import type { ErrorClass, Failure } from './items.ts';
 
@@ -43,7 +43,7 @@ export function fingerprint(errorClass: ErrorClass, name: string, message: strin
     .replace(/"[^"]*"|'[^']*'/g, '"…"')
     .replace(/\b[0-9a-f-]{8,}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b/gi, '#')
     .replace(/\d+/g, '#');
-  return createHash('sha256').update(`${errorClass}\n${name}\n${shape}`).digest('hex').slice(0, 12);
+  return hash('sha256', `${errorClass}\n${name}\n${shape}`).slice(0, 12);
 }
 
 /** A failed try, as core goes on with it. */

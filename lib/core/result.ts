@@ -24,17 +24,20 @@ export async function keepResult(
   output: unknown,
 ): Promise<Result> {
   const text = JSON.stringify(output) ?? 'null';
-  const shown = Object.fromEntries(
-    expose.flatMap((field) => {
-      const value = (output as Record<string, unknown> | null)?.[field];
-      return value === undefined ? [] : [[field, value]];
-    }),
-  );
-  const exposed = expose.length === 0 ? {} : { exposed: JSON.stringify(shown) };
-  if (exposed.exposed !== undefined && Buffer.byteLength(exposed.exposed) > INLINE_BYTES)
+  const key = `${tenant}/${step.runId}/${step.stepKey}-${step.fence}.json`;
+  if (expose.length === 0) return keepPayload(payloads, key, text);
+  const exposed = JSON.stringify(fieldsOf(output, expose));
+  if (Buffer.byteLength(exposed) > INLINE_BYTES)
     throw new ContractError(
       `the exposed fields of ${step.type} hold more than ${INLINE_BYTES} bytes: expose only what a Choice needs`,
     );
-  const key = `${tenant}/${step.runId}/${step.stepKey}-${step.fence}.json`;
-  return { ...(await keepPayload(payloads, key, text)), ...exposed };
+  return { ...(await keepPayload(payloads, key, text)), exposed };
 }
+
+const fieldsOf = (output: unknown, names: readonly string[]): object =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = (output as Record<string, unknown> | null)?.[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );

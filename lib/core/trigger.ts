@@ -1,5 +1,5 @@
 /** Accepts a request for a run: one key, one run. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DeployedWorkflow } from './env-names.ts';
 import { asKeyItem, asRun, keyKey, OPEN_SHARDS, type RunItem, runKey } from './items.ts';
 import { keepPayload } from './payload.ts';
@@ -33,7 +33,7 @@ export type Accepted =
 /** Idempotency keys are kept for 30 days. */
 const KEY_TTL_SECONDS = 30 * 86_400;
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text);
 
 /** JSON text with object members in one order, so that equal values give equal text. */
 export function canonical(value: unknown): string {

@@ -111,13 +111,13 @@ export function worker(ports: WorkerPorts) {
       return failed(claimed, command, handler, delivery, judge(error));
     }
     const write = await twice(commitOf(claimed, command, handler.contract, result, clock.now()));
-    const item = write.item && asStep(write.item);
-    if (write.written || isMyCommit(claimed, item)) {
+    // What was written is known: only a refusal is read.
+    if (write.written || isMyCommit(claimed, write.item && asStep(write.item))) {
       seen.add(command.id);
       delivery.log.info('task done');
       return ACK;
     }
-    return refused(item, command, delivery);
+    return refused(write.item && asStep(write.item), command, delivery);
   }
 
   /** What a failed try means: another try, a deferral, or the end. */

@@ -41,7 +41,7 @@ export function batch(work: Work, options: BatchOptions = {}) {
         if (outcome.seconds !== undefined && visibility) await hide(visibility, record, outcome.seconds, log);
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, lane));
+    await Promise.all(Array.from({ length: Math.min(concurrency, records.length) }, lane));
     return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
   };
 }

@@ -21,22 +21,25 @@ function bounded(value: unknown): string | number | boolean | undefined {
   return typeof value === 'bigint' ? bounded(String(value)) : `<${typeof value}>`;
 }
 
-function lineOf(level: Level, message: string, context: LogFields, fields: LogFields): string {
+function lineOf(level: Level, message: string, contexts: readonly LogFields[], fields: LogFields): string {
   const line: Record<string, unknown> = {
     level: level.toUpperCase(),
     time: new Date().toISOString(),
     message: bounded(message),
   };
   let characters = 0;
-  // Task authors hand over anything, null too. What the log belongs to comes first: no field of a later line
-  // replaces it or crowds it out.
-  for (const from of [context, fields])
-    for (const [name, value] of Object.entries(from ?? {})) {
+  const add = (from: LogFields): void => {
+    // Task authors hand over anything, null too.
+    for (const name of Object.keys(from ?? {})) {
       if (OWN.has(name) || Object.hasOwn(line, name)) continue;
-      const kept = bounded(value);
+      const kept = bounded(from[name]);
       characters += name.length + (typeof kept === 'string' ? kept.length : 0);
       if (characters <= MAX_FIELDS) line[name] = kept;
     }
+  };
+  // What the log belongs to comes first: no field of a later line replaces it or crowds it out.
+  for (const context of contexts) add(context);
+  add(fields);
   return JSON.stringify(characters <= MAX_FIELDS ? line : { ...line, dropped: 'some fields: too long' });
 }
 
@@ -46,17 +49,23 @@ export function createLog(
   least: string = 'info',
   write: (line: string) => void = (line) => process.stdout.write(`${line}\n`),
 ): Log {
-  const from = LEVELS[least as Level] ?? LEVELS.info;
+  return logOf([context], LEVELS[least as Level] ?? LEVELS.info, write);
+}
+
+const NONE: LogFields = {};
+
+/** @param contexts what the log belongs to, the widest first; joined only where a line is written */
+function logOf(contexts: readonly LogFields[], least: number, write: (line: string) => void): Log {
   const at =
     (level: Level) =>
-    (message: string, fields: LogFields = {}): void => {
-      if (LEVELS[level] >= from) write(lineOf(level, message, context, fields));
+    (message: string, fields: LogFields = NONE): void => {
+      if (LEVELS[level] >= least) write(lineOf(level, message, contexts, fields));
     };
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => createLog({ ...context, ...fields, ...context }, least, write),
+    child: (fields) => logOf([...contexts, { ...fields }], least, write),
   };
 }
