@@ -148,7 +148,7 @@ export async function heals(stage: DemoStage, { id }: Poisoned): Promise<void> {
   const { sources } = await connection.pipeline();
   const report = await replay(
     { letters: connection.letters, lookUp: connection.lookUp, now: Date.now, sleep },
-    { sources, run: id, rate: 10, dryRun: false },
+    { sources, filter: { run: id }, rate: 10, burst: 1, dryRun: false, waitMs: 0 },
   );
   expect(report.sent.length === 1, 'one dead letter of this run', report);
   line(stage, `npx edow dlq replay --run ${id}`);

@@ -139,6 +139,13 @@ export function rate(text: string): number {
   throw new InvalidArgumentError('Allowed: a number from 0.01 to 1000.');
 }
 
+/** A share. */
+export function ratio(text: string): number {
+  const value = Number(text);
+  if (/^[01]?(\.\d+)?$/.test(text) && text !== '' && value <= 1) return value;
+  throw new InvalidArgumentError('Allowed: a number from 0 to 1, as in 0.1.');
+}
+
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `30s`, `10m`, `2h`, `7d` in milliseconds. */

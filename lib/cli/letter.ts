@@ -7,6 +7,8 @@ export interface Subject {
   readonly step?: string;
   readonly task?: string;
   readonly type?: string;
+  readonly tenant?: string;
+  readonly workflow?: string;
 }
 
 const text = (value: unknown): string | undefined =>
@@ -37,8 +39,11 @@ export function subjectOf(body: string): Subject | undefined {
   const id = text(value['id']);
   if (type === undefined || id === undefined) return undefined;
   const [run, step] = [text(value['runid']) ?? text(value['subject']), text(value['step'])];
+  const [tenant, workflow] = [text(value['tenant']), text(value['workflow'])];
   return {
     type,
+    ...(tenant !== undefined && { tenant }),
+    ...(workflow !== undefined && { workflow }),
     ...(run !== undefined && { run }),
     ...(step !== undefined && { step, task: id }),
   };
@@ -49,11 +54,3 @@ export function replaysOf(letter: DeadLetter): number {
   const count = Number(letter.attributes[REPLAY_ATTRIBUTE]?.text ?? 0);
   return Number.isSafeInteger(count) && count > 0 ? count : 0;
 }
-
-export interface LetterFilter {
-  readonly run?: string;
-  readonly task?: string;
-}
-
-export const matches = (subject: Subject | undefined, { run, task }: LetterFilter): boolean =>
-  (run === undefined || subject?.run === run) && (task === undefined || subject?.task === task);

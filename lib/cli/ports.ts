@@ -94,13 +94,21 @@ export interface DeadLetter {
   readonly sentAt: number;
 }
 
+/** What is sent back for a letter. */
+export interface LetterCopy {
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, MessageAttribute>>;
+  readonly groupId?: string;
+  /** For FIFO queues. */
+  readonly deduplicationId?: string;
+}
+
 export interface DeadLetters {
   /** At most 10, hidden from others for so long. Empty: none are left to be seen. */
   receive(dlqUrl: string, hiddenSeconds: number): Promise<readonly DeadLetter[]>;
   /** Lets them be seen again at once. */
   release(dlqUrl: string, letters: readonly DeadLetter[]): Promise<void>;
-  /** Body byte for byte, all attributes, and the replay's number. */
-  send(queueUrl: string, letter: DeadLetter, replay: number): Promise<void>;
+  send(queueUrl: string, copy: LetterCopy): Promise<void>;
   remove(dlqUrl: string, letter: DeadLetter): Promise<void>;
 }
 

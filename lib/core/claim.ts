@@ -24,12 +24,17 @@ const pair = (command: Command): string => pairOf(command.execution, command.ent
 const key = (command: Command) => stepItemKey(command.runid, command.step);
 
 /** 96 bits over a command's data: enough to see that two copies of one id differ. */
-const digestOf = ({ data, dataref }: Command): string =>
+export const dataDigest = ({ data, dataref }: Command): string =>
   hash('sha256', dataref ?? JSON.stringify(data) ?? '', 'base64url').slice(0, 16);
 
-/** This copy and the one that was claimed have one id and one entry, and yet other data: somebody reused an id. */
+/**
+ * This copy and the one that was claimed have one id and one entry, and yet other data: somebody reused an id. An edit
+ * that is on record is none.
+ */
 export const hasOtherData = (item: StepItem, command: Command): boolean =>
-  item.digest !== undefined && (item.met?.has(pair(command)) ?? false) && item.digest !== digestOf(command);
+  item.digest !== undefined &&
+  (item.met?.has(pair(command)) ?? false) &&
+  ![item.digest, item.edited?.digest].includes(dataDigest(command));
 
 const taken = (request: ClaimRequest) => ({
   status: to('claimed'),
@@ -41,7 +46,7 @@ const taken = (request: ClaimRequest) => ({
   notBefore: gone,
   outcomeExecution: copyOf('execution'),
   met: addToSet(pair(request.command)),
-  digest: to(digestOf(request.command)),
+  digest: to(dataDigest(request.command)),
 });
 
 /** The one conditional write that takes a task. */

@@ -32,7 +32,7 @@ export interface DispatchPorts {
 export const RUN_CLOSED = 'RunClosed';
 
 /** Larger command data travels as a pointer: SNS takes 256 KiB, and each 64 KiB is a request more. */
-const COMMAND_DATA_BYTES = 32 * 1024;
+export const COMMAND_DATA_BYTES = 32 * 1024;
 
 /** Step first: the newest (execution, entry) owns token and deadline. */
 export function enterStepOf(request: DispatchRequest): Update {

@@ -31,6 +31,24 @@ export interface Resolution {
   readonly why?: string;
 }
 
+/** Data that an operator changed on a dead letter before it was sent back. */
+export interface Edit {
+  readonly who: string;
+  readonly at: number;
+  /** Of the data as it is now. */
+  readonly digest: string;
+  /** JSON Pointers of what was changed. */
+  readonly places: readonly string[];
+}
+
+/** A dead letter that an operator threw away. */
+export interface Discard {
+  readonly who: string;
+  readonly at: number;
+  readonly why: string;
+  readonly messageId: string;
+}
+
 /** One finished try that did not succeed. */
 export interface Attempt {
   readonly fence: number;
@@ -112,6 +130,10 @@ export interface StepItem extends Key {
   /** Highest replay number that revived this task. */
   readonly replay?: number;
   readonly attempts?: readonly Attempt[];
+  /** The last edit of this task's data by an operator, made on a dead letter. */
+  readonly edited?: Edit;
+  /** The last of its dead letters that an operator discarded. */
+  readonly discarded?: Discard;
   /** The last decision of a person; a revival or a reset by the system ends it. */
   readonly resolvedBy?: Resolution;
   readonly unaccepted?: boolean;

@@ -9,7 +9,6 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { REPLAY_ATTRIBUTE } from '#runtime/worker-pool.ts';
 import type { DeadLetter, DeadLetters, MessageAttribute, QueueDepths } from '../ports.ts';
 import { OPERATOR_CLIENT } from './calls.ts';
 
@@ -79,15 +78,15 @@ export function sqsDeadLetters(client: SQSClient): DeadLetters {
         );
     },
 
-    async send(queueUrl, { body, attributes, groupId }, replay) {
+    async send(queueUrl, { body, attributes, groupId, deduplicationId }) {
       await client.send(
         new SendMessageCommand({
           QueueUrl: queueUrl,
           MessageBody: body,
-          MessageAttributes: {
-            ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, written(value)])),
-            [REPLAY_ATTRIBUTE]: { DataType: 'Number', StringValue: String(replay) },
-          },
+          MessageAttributes: Object.fromEntries(
+            Object.entries(attributes).map(([name, value]) => [name, written(value)]),
+          ),
+          ...(deduplicationId !== undefined && { MessageDeduplicationId: deduplicationId }),
           ...(groupId !== undefined && { MessageGroupId: groupId }),
         }),
       );

@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetters, Source } from '#cli/ports.ts';
+import type { DeadLetter, DeadLetters, LetterCopy, Source } from '#cli/ports.ts';
 import type { ReplayPorts } from '#cli/replay.ts';
 import type { StepItem } from '#core/items.ts';
 
@@ -35,14 +35,18 @@ export const letter = (body: string, more: Partial<DeadLetter> = {}): DeadLetter
 
 export interface Sent {
   readonly queueUrl: string;
-  readonly letter: DeadLetter;
+  readonly copy: LetterCopy;
+  /** The letter that it was made of, by its own word. */
+  readonly of: string | undefined;
   readonly replay: number;
 }
 
 interface FakeOptions {
   /** Throws at that call of `send` or `remove`, counted over both, from 1. */
   readonly crashAt?: number;
-  readonly tasks?: Readonly<Record<string, Partial<StepItem>>>;
+  readonly tasks?: Record<string, Partial<StepItem>>;
+  /** Called with each copy as it is sent: what its task becomes. */
+  readonly onSent?: (copy: LetterCopy) => void;
 }
 
 /** Queues in memory: a received letter is hidden until it is released; a clock that only sleeping moves. */
@@ -78,11 +82,13 @@ export function fakeQueues(
     async release(_, released) {
       for (const { messageId } of released) hidden.delete(messageId);
     },
-    async send(queueUrl, one, replay) {
+    async send(queueUrl, copy) {
       crash();
-      log.push(`send ${one.messageId}`);
-      sent.push({ queueUrl, letter: one, replay });
+      const of = copy.attributes['replayof']?.text;
+      log.push(`send ${of}`);
+      sent.push({ queueUrl, copy, of, replay: Number(copy.attributes['replay']?.text) });
       sentAt.push(now);
+      options.onSent?.(copy);
     },
     async remove(dlqUrl, one) {
       crash();

@@ -5,7 +5,7 @@ import { commandBody, fakeQueues, letter, source } from './fake-letters.ts';
 const A = '01M8MJH2GRNCRTQZXW4FXC62VA';
 const B = '01M8MJH2GRNCRTQZXW4FXC62VB';
 const shipping = source('shipping');
-const plan = { sources: [shipping], rate: 10, dryRun: false };
+const plan = { sources: [shipping], filter: {}, rate: 10, burst: 1, dryRun: false, waitMs: 60_000 };
 
 const many = (count: number, run = A) =>
   Array.from({ length: count }, (_, index) => letter(commandBody(run, `Step${index}`)));
@@ -22,9 +22,25 @@ describe('what is sent', () => {
     });
     const queues = fakeQueues({ shipping: [one, again] });
     const report = await replay(queues.ports, plan);
-    expect(queues.sent).toEqual([
-      { queueUrl: 'q/shipping', letter: one, replay: 1 },
-      { queueUrl: 'q/shipping', letter: again, replay: 4 },
+    const number = (text: string) => ({ dataType: 'Number', text });
+    const name = (text: string) => ({ dataType: 'String', text });
+    expect(queues.sent.map(({ queueUrl, copy }) => ({ queueUrl, copy }))).toEqual([
+      {
+        queueUrl: 'q/shipping',
+        copy: {
+          body: one.body,
+          groupId: 'default',
+          attributes: { ...one.attributes, replay: number('1'), replayof: name(one.messageId) },
+        },
+      },
+      {
+        queueUrl: 'q/shipping',
+        copy: {
+          body: again.body,
+          groupId: 'default',
+          attributes: { ...again.attributes, replay: number('4'), replayof: name(again.messageId) },
+        },
+      },
     ]);
     expect(queues.left('shipping')).toEqual([]);
     expect(report).toMatchObject({ left: 0, unreadable: 0, complete: true });
@@ -51,13 +67,15 @@ describe('what is sent', () => {
   test('filters by run and task; what does not match is left visible', async () => {
     const [mine, other] = [letter(commandBody(A, 'ShipOrder')), letter(commandBody(B, 'ShipOrder'))];
     const queues = fakeQueues({ shipping: [other, mine] });
-    const report = await replay(queues.ports, { ...plan, run: A });
-    expect(queues.sent.map(({ letter: { messageId } }) => messageId)).toEqual([mine.messageId]);
+    const report = await replay(queues.ports, { ...plan, filter: { run: A } });
+    expect(queues.sent.map(({ of }) => of)).toEqual([mine.messageId]);
     expect(report.left).toBe(1);
     expect(queues.left('shipping')).toEqual([other.messageId]);
     expect(queues.hidden.has(other.messageId)).toBe(false);
-    expect((await replay(queues.ports, { ...plan, task: `${A}/ShipOrder/0` })).sent).toEqual([]);
-    expect((await replay(queues.ports, { ...plan, task: `${B}/ShipOrder/0` })).sent).toHaveLength(1);
+    expect((await replay(queues.ports, { ...plan, filter: { task: `${A}/ShipOrder/0` } })).sent).toEqual([]);
+    expect((await replay(queues.ports, { ...plan, filter: { task: `${B}/ShipOrder/0` } })).sent).toHaveLength(
+      1,
+    );
   });
 
   test('no more than the limit, over all queues', async () => {
@@ -87,7 +105,7 @@ describe('what is sent', () => {
     const report = await replay(queues.ports, {
       ...plan,
       sources: [source('project'), source('collect-retry')],
-      run: A,
+      filter: { run: A },
     });
     expect(report.sent.map(({ source: name, task }) => [name, task])).toEqual([
       ['project', undefined],
@@ -123,7 +141,7 @@ describe('cut short at any point', () => {
   test('sends first, deletes second', async () => {
     const queues = fakeQueues({ shipping: many(2) });
     await replay(queues.ports, plan);
-    const [first, second] = queues.sent.map(({ letter: { messageId } }) => messageId);
+    const [first, second] = queues.sent.map(({ of }) => of);
     expect(queues.log).toEqual([`send ${first}`, `remove ${first}`, `send ${second}`, `remove ${second}`]);
   });
 
@@ -136,7 +154,7 @@ describe('cut short at any point', () => {
       queues.reappear();
       await replay(queues.ports, plan);
       expect(queues.left('shipping')).toEqual([]);
-      const copies = Map.groupBy(queues.sent, ({ letter: { messageId } }) => messageId);
+      const copies = Map.groupBy(queues.sent, ({ of }) => of);
       expect([...copies.keys()].sort()).toEqual(letters.map(({ messageId }) => messageId).sort());
       for (const sent of copies.values())
         expect(new Set(sent.map(({ replay: number }) => number))).toEqual(new Set([1]));
