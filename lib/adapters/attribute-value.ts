@@ -39,10 +39,10 @@ export function fromAttributeValue(value: AttributeValue): Attribute {
 }
 
 export function fromAttributes(attributes: Stored): { readonly [name: string]: Attribute } {
-  const item: Record<string, Attribute> = {};
-  for (const name of Object.keys(attributes))
-    item[name] = fromAttributeValue(attributes[name] as AttributeValue);
-  return item;
+  // A copy has room for all its members at once; an object that grows is moved again and again.
+  const item: Record<string, AttributeValue | Attribute> = { ...attributes };
+  for (const name in item) item[name] = fromAttributeValue(item[name] as AttributeValue);
+  return item as Record<string, Attribute>;
 }
 
 /** An item of a table whose key is (PK, SK). */

@@ -42,27 +42,33 @@ export function isRefusal(error: unknown): boolean {
   return $fault === 'client' && status !== 429 && status < 500 && !NOT_NOW.has(name);
 }
 
+/** Turns an answer of the service that the caller knows into a result; undefined for all that it does not know. */
+type Known<T> = (name: string, error: unknown) => T | undefined;
+
 /**
- * Makes one call. Answers of the service that the caller knows are turned into results by `known`, which gets the
- * error and its name and returns undefined for all that it does not know.
+ * What a failed call means.
  * @param what port and operation, for the message; neither keys nor payloads
  * @throws PortUnavailable throttled, timed out, connection lost, server error: the call may or may not have happened
  * @throws EdowError `port_refused` for any other refusal (no permission, no such table): the message names it, the
  * service's own text, which may repeat what was sent, is only in `cause`
  */
+export function answerIn<T>(what: string, error: unknown, known: Known<T>): T {
+  const { name } = asServiceError(error);
+  const answer = known(name, error);
+  if (answer !== undefined) return answer;
+  if (isRefusal(error)) throw new EdowError('port_refused', `${what} was refused: ${name}`, { cause: error });
+  throw new PortUnavailable(`${what} is unavailable: ${name}`, { cause: error });
+}
+
+/** Makes one call; its failure is judged by {@link answerIn}. */
 export async function call<T>(
   what: string,
   send: () => Promise<T>,
-  known: (name: string, error: unknown) => T | undefined = () => undefined,
+  known: Known<T> = () => undefined,
 ): Promise<T> {
   try {
     return await send();
   } catch (error) {
-    const { name } = asServiceError(error);
-    const answer = known(name, error);
-    if (answer !== undefined) return answer;
-    if (isRefusal(error))
-      throw new EdowError('port_refused', `${what} was refused: ${name}`, { cause: error });
-    throw new PortUnavailable(`${what} is unavailable: ${name}`, { cause: error });
+    return answerIn(what, error, known);
   }
 }

@@ -13,8 +13,8 @@ import type { Item, Key, Put, Store, Update, WriteResult } from '#core/store.ts'
 import { assertKeyKept, storedItem } from '#core/store-rules.ts';
 import { OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
 import { toAttributes, toItem } from './attribute-value.ts';
-import { call } from './call.ts';
-import { type Expressions, expressionShapes } from './expression-shapes.ts';
+import { answerIn, call } from './call.ts';
+import { expressionShapes } from './expression-shapes.ts';
 
 type Attributes = Record<string, AttributeValue>;
 
@@ -29,9 +29,21 @@ const refusal = (_name: string, error: unknown): WriteResult | undefined =>
 /** Shared by all stores of a process: shapes do not depend on the table. */
 const expressionsOf = expressionShapes();
 
-/** A write that has a condition is told what made it false. */
-const told = ({ ConditionExpression }: Expressions) =>
-  ConditionExpression === undefined ? {} : { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const };
+/** The item is converted when it is read, which after a commit nobody does. */
+function written(
+  key: Key,
+  { Attributes: now }: { readonly Attributes?: Attributes | undefined },
+): WriteResult {
+  let item: Item | undefined;
+  return {
+    written: true,
+    get item(): Item {
+      // An update that changes nothing answers without attributes: the item is its key at least.
+      item ??= now ? toItem(now) : { PK: key.PK, SK: key.SK };
+      return item;
+    },
+  };
+}
 
 /** Reads pages until `enough` items are there or none are left. */
 export async function queryAll(
@@ -65,37 +77,25 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
 
   async update({ key, when, changes }: Update): Promise<WriteResult> {
     assertKeyKept(key, changes);
-    const expressions = expressionsOf(when, changes);
     const command = new UpdateItemCommand({
+      ...expressionsOf(when, changes),
       TableName: table,
       Key: keyOf(key),
-      ...expressions,
-      ...told(expressions),
       ReturnValues: 'ALL_NEW',
     });
-    const write = async (): Promise<WriteResult> => {
-      const { Attributes: now } = await client.send(command);
-      let item: Item | undefined;
-      return {
-        written: true,
-        // Converted when it is read, which after a commit nobody does. An update that changes nothing answers
-        // without attributes: the item is its key at least.
-        get item(): Item {
-          item ??= now ? toItem(now) : { PK: key.PK, SK: key.SK };
-          return item;
-        },
-      };
-    };
-    return call('UpdateItem', write, refusal);
+    // Every task passes here twice: no more promises than one.
+    try {
+      return written(key, await client.send(command));
+    } catch (error) {
+      return answerIn('UpdateItem', error, refusal);
+    }
   },
 
   async put({ item, when }: Put): Promise<WriteResult> {
-    const expressions = expressionsOf(when);
     const command = new PutItemCommand({
+      ...expressionsOf(when),
       TableName: table,
       Item: toAttributes(item),
-      ...expressions,
-      ...told(expressions),
     });
     const write = async (): Promise<WriteResult> => {
       await client.send(command);

@@ -14,31 +14,27 @@ type Changes = Readonly<Record<string, Change>>;
 export interface Expressions {
   UpdateExpression?: string;
   ConditionExpression?: string;
+  /** Of a write with a condition: what made it false is told. */
+  ReturnValuesOnConditionCheckFailure?: 'ALL_OLD';
   ExpressionAttributeNames?: Record<string, string>;
   ExpressionAttributeValues?: Record<string, AttributeValue>;
 }
 
-/** What all writes of one shape have in common. */
-type Compiled = Omit<Expressions, 'ExpressionAttributeValues'>;
-
 interface Step {
   readonly next: Map<string | number, Step>;
-  compiled?: Compiled;
+  /** What all writes of one shape have in common; in the place of each value stands the one that came first. */
+  compiled?: Expressions;
 }
 
 /** Our own code writes some 30 shapes of 20 to 50 steps each. */
 const MOST_STEPS = 5000;
-
-/** Names of values, made once: text that is put together anew must be looked up among all names. */
-const PLACEHOLDERS: string[] = [];
 
 /** @param most steps of the tree; when they are used up it is planted anew. Default 5,000, some 1.5 MB */
 export function expressionShapes(most = MOST_STEPS) {
   let root: Step = { next: new Map() };
   let steps = 0;
   let at = root;
-  let values: Record<string, AttributeValue> = {};
-  let count = 0;
+  const values: AttributeValue[] = [];
 
   function step(part: string | number): void {
     let next = at.next.get(part);
@@ -51,9 +47,7 @@ export function expressionShapes(most = MOST_STEPS) {
   }
 
   function keep(value: AttributeValue): void {
-    PLACEHOLDERS[count] ??= `:v${count}`;
-    values[PLACEHOLDERS[count] as string] = value;
-    count += 1;
+    values.push(value);
   }
 
   /** @param none the kind of change that it is with an empty set, which is not stored */
@@ -116,8 +110,7 @@ export function expressionShapes(most = MOST_STEPS) {
       steps = 0;
     }
     at = root;
-    values = {};
-    count = 0;
+    values.length = 0;
     for (const attr in changes) {
       step(attr);
       walkChange(changes[attr] as Change);
@@ -126,17 +119,38 @@ export function expressionShapes(most = MOST_STEPS) {
     step('when');
     walkCondition(when);
     at.compiled ??= compiled(when, changes);
-    return count === 0 ? { ...at.compiled } : { ...at.compiled, ExpressionAttributeValues: values };
+    // A copy has room for all its members at once; an object that grows is moved again and again.
+    const expressions = { ...at.compiled };
+    if (expressions.ExpressionAttributeValues)
+      expressions.ExpressionAttributeValues = filled(expressions.ExpressionAttributeValues, values);
+    return expressions;
   };
 }
 
-function compiled(when: Condition, changes: Changes): Compiled {
+function filled(
+  first: Readonly<Record<string, AttributeValue>>,
+  values: readonly AttributeValue[],
+): Record<string, AttributeValue> {
+  const copy = { ...first };
+  let at = 0;
+  for (const placeholder in copy) {
+    copy[placeholder] = values[at] as AttributeValue;
+    at += 1;
+  }
+  return copy;
+}
+
+function compiled(when: Condition, changes: Changes): Expressions {
   const held = placeholders();
   const update = updateExpression(changes, held);
   const condition = conditionExpression(when, held);
   return {
     ...(update && { UpdateExpression: update }),
-    ...(condition && { ConditionExpression: condition }),
+    ...(condition && {
+      ConditionExpression: condition,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    }),
     ...(held.known.size > 0 && { ExpressionAttributeNames: held.names }),
+    ...(held.count > 0 && { ExpressionAttributeValues: held.values }),
   };
 }

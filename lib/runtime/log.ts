@@ -66,6 +66,6 @@ function logOf(contexts: readonly LogFields[], least: number, write: (line: stri
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => logOf([...contexts, { ...fields }], least, write),
+    child: (fields) => logOf([...contexts, fields], least, write),
   };
 }

@@ -26,7 +26,7 @@ function compiledAnew(when: Condition, changes: Changes): Expressions {
   const condition = conditionExpression(when, held);
   return {
     ...(update && { UpdateExpression: update }),
-    ...(condition && { ConditionExpression: condition }),
+    ...(condition && { ConditionExpression: condition, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }),
     ...(Object.keys(held.names).length > 0 && { ExpressionAttributeNames: held.names }),
     ...(Object.keys(held.values).length > 0 && { ExpressionAttributeValues: held.values }),
   };
