@@ -34,9 +34,12 @@ const CLAIMED = {
   },
 };
 const DONE = { Attributes: { ...CLAIMED.Attributes, status: { S: 'done' } } };
+/** What a worker reads that has perhaps seen the task before, one time in a thousand. */
+const READY = { Item: { ...CLAIMED.Attributes, status: { S: 'ready' }, tries: { N: '0' } } };
 
 interface Command {
   readonly input: {
+    readonly Item?: object;
     readonly ReturnValues?: string;
     readonly UpdateExpression?: string;
     readonly ExpressionAttributeValues?: Readonly<Record<string, { readonly S?: string }>>;
@@ -47,8 +50,9 @@ interface Command {
 export function stubClient(counts: Map<string, number>): DynamoDBClient {
   const client = new DynamoDBClient({ region: 'us-east-1' });
   const send = async ({ input }: Command) => {
-    const kind = input.UpdateExpression === undefined ? 'put' : 'update';
+    const kind = input.UpdateExpression !== undefined ? 'update' : input.Item ? 'put' : 'get';
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    if (kind === 'get') return READY;
     if (input.ReturnValues !== 'ALL_NEW') return {};
     const values = Object.values(input.ExpressionAttributeValues ?? {});
     return values.some(({ S }) => S === 'done') ? DONE : CLAIMED;

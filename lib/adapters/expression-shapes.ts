@@ -57,6 +57,12 @@ export function expressionShapes(most = MOST_STEPS) {
     if (attribute !== undefined) keep(attribute);
   }
 
+  /** A set of one needs no check for doubles, which DynamoDB refuses. */
+  function keepSet(parts: readonly string[]): void {
+    step(parts.length === 0 ? 'nothing' : 'addToSet');
+    if (parts.length > 0) keep({ SS: parts.length === 1 ? [...parts] : [...new Set(parts)] });
+  }
+
   function walkChange(change: Change): void {
     if ('to' in change) keepIfAny('to', 'removed', change.to);
     else if ('removed' in change) step('removed');
@@ -67,7 +73,7 @@ export function expressionShapes(most = MOST_STEPS) {
       step('copyOf');
       step(change.copyOf);
     } else if ('ifMissing' in change) keepIfAny('ifMissing', 'nothing', change.ifMissing);
-    else keepIfAny('addToSet', 'nothing', new Set(change.addToSet));
+    else keepSet(change.addToSet);
   }
 
   /** Each kind is told before what follows it, and a list by its length: no two shapes take the same way. */

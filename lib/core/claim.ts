@@ -49,6 +49,10 @@ const taken = (request: ClaimRequest) => ({
   digest: to(dataDigest(request.command)),
 });
 
+const READY = where('status', '=', 'ready');
+const RETRYING = where('status', '=', 'retrying');
+const CLAIMED = where('status', '=', 'claimed');
+
 /** The one conditional write that takes a task. */
 export function claimOf(request: ClaimRequest): Update {
   return {
@@ -56,12 +60,9 @@ export function claimOf(request: ClaimRequest): Update {
     when: all(
       where('tries', '<', request.command.trylimit),
       any(
-        where('status', '=', 'ready'),
-        all(
-          where('status', '=', 'retrying'),
-          any(missing('notBefore'), where('notBefore', '<=', request.now)),
-        ),
-        all(where('status', '=', 'claimed'), where('leaseUntil', '<', request.now - LEASE_GRACE_MS)),
+        READY,
+        all(RETRYING, any(missing('notBefore'), where('notBefore', '<=', request.now))),
+        all(CLAIMED, where('leaseUntil', '<', request.now - LEASE_GRACE_MS)),
       ),
     ),
     changes: { ...taken(request), tries: plus(1) },

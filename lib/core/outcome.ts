@@ -72,9 +72,11 @@ const failedData = (
   replays: item.replay ?? 0,
 });
 
+const CLAIMED = where('status', '=', 'claimed');
+
 const mine = (item: StepItem): Condition =>
   all(
-    where('status', '=', 'claimed'),
+    CLAIMED,
     where('fence', '=', item.fence),
     where('owner', '=', item.owner ?? ''),
   );
@@ -221,7 +223,7 @@ const unheld = (now: number): Condition =>
   any(
     where('status', '=', 'ready'),
     where('status', '=', 'retrying'),
-    all(where('status', '=', 'claimed'), where('leaseUntil', '<', now - LEASE_GRACE_MS)),
+    all(CLAIMED, where('leaseUntil', '<', now - LEASE_GRACE_MS)),
   );
 
 /** The last holder never came back and no try is left. */

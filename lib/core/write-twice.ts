@@ -10,12 +10,14 @@ export class Unsettled extends PortUnavailable {
  * A lost answer is asked for once more; what the item says then is the truth.
  * @throws Unsettled when the second answer was lost as well
  */
-export async function writeTwice(store: Store, update: Update): Promise<WriteResult> {
-  try {
-    return await store.update(update);
-  } catch (error) {
+export const writeTwice = (store: Store, update: Update): Promise<WriteResult> =>
+  // Nearly every write ends here: nothing else is set up for it.
+  store.update(update).catch((error: unknown) => {
     if (!(error instanceof PortUnavailable)) throw error;
-  }
+    return onceMore(store, update);
+  });
+
+async function onceMore(store: Store, update: Update): Promise<WriteResult> {
   try {
     return await store.update(update);
   } catch (error) {

@@ -65,14 +65,11 @@ async function notStarted(log: Log): Promise<Outcome> {
   return { ack: false, seconds: 0 };
 }
 
-async function guarded(work: Work, record: SQSRecord, log: Log): Promise<Outcome> {
-  try {
-    return await work(record, log);
-  } catch (error) {
+const guarded = (work: Work, record: SQSRecord, log: Log): Promise<Outcome> =>
+  work(record, log).catch((error: unknown) => {
     log.error('record failed unexpectedly', errorFields(error));
     return { ack: false };
-  }
-}
+  });
 
 /** Best effort: a message whose visibility could not be set comes back after the queue's own time-out. */
 async function hide(visibility: Visibility, record: SQSRecord, seconds: number, log: Log): Promise<void> {

@@ -21,17 +21,22 @@ function bounded(value: unknown): string | number | boolean | undefined {
   return typeof value === 'bigint' ? bounded(String(value)) : `<${typeof value}>`;
 }
 
-function lineOf(level: Level, message: string, contexts: readonly LogFields[], fields: LogFields): string {
+function lineOf(
+  level: Level,
+  message: string,
+  contexts: readonly LogFields[],
+  fields: LogFields | undefined,
+): string {
   const line: Record<string, unknown> = {
     level: level.toUpperCase(),
     time: new Date().toISOString(),
     message: bounded(message),
   };
   let characters = 0;
-  const add = (from: LogFields): void => {
+  const add = (from: LogFields | undefined): void => {
     // Task authors hand over anything, null too.
-    for (const name of Object.keys(from ?? {})) {
-      if (OWN.has(name) || Object.hasOwn(line, name)) continue;
+    for (const name in from) {
+      if (!Object.hasOwn(from, name) || OWN.has(name) || Object.hasOwn(line, name)) continue;
       const kept = bounded(from[name]);
       characters += name.length + (typeof kept === 'string' ? kept.length : 0);
       if (characters <= MAX_FIELDS) line[name] = kept;
@@ -52,20 +57,16 @@ export function createLog(
   return logOf([context], LEVELS[least as Level] ?? LEVELS.info, write);
 }
 
-const NONE: LogFields = {};
+const unheard = (): void => {};
 
 /** @param contexts what the log belongs to, the widest first; joined only where a line is written */
 function logOf(contexts: readonly LogFields[], least: number, write: (line: string) => void): Log {
-  const at =
-    (level: Level) =>
-    (message: string, fields: LogFields = NONE): void => {
-      if (LEVELS[level] >= least) write(lineOf(level, message, contexts, fields));
-    };
+  // Three logs are made for each record: a level that is not written shares its function.
   return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
+    debug: least > LEVELS.debug ? unheard : (text, fields) => write(lineOf('debug', text, contexts, fields)),
+    info: least > LEVELS.info ? unheard : (text, fields) => write(lineOf('info', text, contexts, fields)),
+    warn: least > LEVELS.warn ? unheard : (text, fields) => write(lineOf('warn', text, contexts, fields)),
+    error: (text, fields) => write(lineOf('error', text, contexts, fields)),
     child: (fields) => logOf([...contexts, fields], least, write),
   };
 }

@@ -46,7 +46,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   attribute.map(to),
   attribute.map(ifMissing),
   attr.map(copyOf),
-  fc.constantFrom(plus(1), plus(-1), gone, addToSet(), addToSet('x'), addToSet('x', 'y')),
+  fc.constantFrom(plus(1), plus(-1), gone, addToSet(), addToSet('x'), addToSet('x', 'y', 'x')),
 );
 const is = fc.constantFrom<Comparison>('=', '<>', '<', '<=', '>', '>=');
 const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
