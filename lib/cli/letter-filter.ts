@@ -33,7 +33,8 @@ export function reasonOf(subject: Subject | undefined, task: StepItem | undefine
   if (subject === undefined) return 'unreadable';
   if (subject.run === undefined || subject.step === undefined) return 'not a task';
   if (task === undefined) return 'not on record';
-  return task.reason ?? `left over: ${task.status}`;
+  // A task that was cancelled keeps what it had died of.
+  return task.status === 'dead' ? (task.reason ?? 'dead') : `left over: ${task.status}`;
 }
 
 const equal = (wanted: string | undefined, found: string | undefined): boolean =>

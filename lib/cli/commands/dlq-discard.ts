@@ -113,9 +113,8 @@ function show(screen: Screen, dryRun: boolean, report: DiscardReport): void {
   if (dead.length > 0) {
     const tasks = [...new Set(dead.map(({ task }) => task))];
     const more = tasks.length > MAX_NAMED ? ` and ${tasks.length - MAX_NAMED} more` : '';
-    screen.print(
-      `${plural(tasks.length, 'task')} ${dryRun ? 'would have' : 'have'} no letter any more and ${dryRun ? 'stay' : 'are'} dead: ${tasks.slice(0, MAX_NAMED).join(', ')}${more}`,
-    );
+    const stay = `${dryRun ? 'Dead tasks that would be' : 'Dead tasks that are'} without a letter`;
+    screen.print(`${stay}: ${tasks.slice(0, MAX_NAMED).join(', ')}${more}`);
     screen.print(
       'No replay heals their held runs. Decide each: npx edow task resolve RUN/STEP/0 --done RESULT | --retry | --fail',
     );
