@@ -75,11 +75,7 @@ const failedData = (
 const CLAIMED = where('status', '=', 'claimed');
 
 const mine = (item: StepItem): Condition =>
-  all(
-    CLAIMED,
-    where('fence', '=', item.fence),
-    where('owner', '=', item.owner ?? ''),
-  );
+  all(CLAIMED, where('fence', '=', item.fence), where('owner', '=', item.owner ?? ''));
 
 const keyOf = (item: StepItem) => stepItemKey(item.runId, item.stepKey);
 

@@ -5,6 +5,8 @@
 import { EdowError } from './errors.ts';
 import type { Attribute, Change, Comparison, Condition, Item, Key, Update } from './store.ts';
 
+type Members = { readonly [name: string]: Attribute | undefined };
+
 const isSet = (value: Attribute): value is ReadonlySet<string> => value instanceof Set;
 const isList = (value: Attribute): value is readonly Attribute[] => Array.isArray(value);
 
@@ -16,18 +18,26 @@ export function stored(value: Attribute | undefined): Attribute | undefined {
   if (typeof value !== 'object') return value;
   if (isSet(value)) return value.size === 0 ? undefined : new Set(value);
   if (isList(value)) return value.map(stored).filter((part) => part !== undefined);
-  return Object.fromEntries(
-    Object.entries(value)
-      .map(([name, part]) => [name, stored(part)] as const)
-      .filter(([, part]) => part !== undefined),
-  );
+  return storedMembers(value);
+}
+
+/** Plain loops: this runs for every write in memory. */
+function storedMembers(value: { readonly [name: string]: Attribute | undefined }): Members {
+  const copy: Record<string, Attribute | undefined> = { ...value };
+  for (const name of Object.keys(copy)) {
+    const part = stored(copy[name]);
+    if (part === undefined) delete copy[name];
+    else if (typeof part === 'object') copy[name] = part;
+  }
+  return copy;
 }
 
 /** A whole item as it is stored: a copy that shares nothing with the original. */
-export const storedItem = (item: Item): Item => stored(item) as Item;
+export const storedItem = (item: Item): Item => storedMembers(item) as Item;
 
 /** Order of texts by their UTF-8 bytes, which is the order of their code points: negative, 0 or positive. */
 export function textOrder(left: string, right: string): number {
+  if (left === right) return 0;
   const others = right[Symbol.iterator]();
   for (const point of left) {
     const other = others.next().value;
@@ -125,10 +135,16 @@ export function assertKeyKept(key: Key, changes: Update['changes']): void {
 
 /**
  * The item that an update leaves behind; its condition is not looked at. Every change reads the item as it was.
+ * What does not change is shared with that item.
  * @throws EdowError `store_misuse` where DynamoDB refuses the update itself
  */
 export function applied(update: Update, item: Item | undefined): Item {
   assertKeyKept(update.key, update.changes);
-  const changes = Object.entries(update.changes).map(([attr, change]) => [attr, changed(attr, change, item)]);
-  return storedItem({ ...item, ...update.key, ...Object.fromEntries(changes) });
+  const after: Record<string, Attribute | undefined> = { ...item, ...update.key };
+  for (const attr of Object.keys(update.changes)) {
+    const value = stored(changed(attr, update.changes[attr] as Change, item));
+    if (value === undefined) delete after[attr];
+    else after[attr] = value;
+  }
+  return after as Item;
 }

@@ -81,12 +81,17 @@ export function booksOf(plan: Plan, now: () => number): Books {
   };
 
   const isOpen = ({ endedAt }: HandlerRun): boolean => endedAt === undefined || endedAt > now();
+  const steps = new Map<string, PlannedStep | undefined>();
   const stepOf = (taskId: string): PlannedStep | undefined => {
+    const known = steps.get(taskId);
+    if (known !== undefined) return known;
     const [runId = '', stepKey] = taskId.split('/');
-    return planned
+    const step = planned
       .get(runId)
       ?.workflow.groups.flat()
-      .find((step) => step.stepKey === stepKey);
+      .find((one) => one.stepKey === stepKey);
+    steps.set(taskId, step);
+    return step;
   };
 
   function expect(id: string, type: string | undefined, content: string): void {

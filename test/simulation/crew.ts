@@ -21,6 +21,8 @@ async function work(
   { from, to, step, failed, seconds }: Share,
   send: (lines: Line[]) => void,
 ): Promise<void> {
+  // Thousands of refusals are thrown, and nobody reads where.
+  Error.stackTraceLimit = 0;
   const ends = performance.now() + seconds * 1000;
   let lines: Line[] = [];
   for (let seed = from; seed < to; seed += step) {
@@ -37,6 +39,8 @@ async function work(
   send(lines);
 }
 
+/** A schedule's garbage, some 15 MB, dies young. */
+const YOUNG_MB = 64;
 const HIGHEST = 2_147_483_647;
 
 export interface Campaign {
@@ -64,7 +68,10 @@ export async function runSeeds(campaign: Campaign, onLines: (lines: readonly Lin
       (_, at) =>
         new Promise<void>((resolve, reject) => {
           const share: Share = { from: from + at, to, step: threads, failed, seconds };
-          const thread = new Worker(new URL(import.meta.url), { workerData: share });
+          const thread = new Worker(new URL(import.meta.url), {
+            workerData: share,
+            resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+          });
           thread.on('message', onLines);
           thread.on('error', reject);
           thread.on('exit', () => resolve());

@@ -57,9 +57,12 @@ const HIDDEN_MS = [20_000, 240_000] as const;
 export function portsOf(parts: PortParts) {
   const { clockwork, faults, actors, random, books, machine, pools, plan } = parts;
   const payloads = memoryPayloads();
-  const bytes = (count: number): Uint8Array =>
-    Uint8Array.from({ length: count }, () => random.between(0, 255));
-  const hex = (count: number): string => Buffer.from(bytes(count)).toString('hex');
+  const bytes = (count: number): Buffer => {
+    const drawn = Buffer.allocUnsafe(count);
+    for (let at = 0; at < count; at += 1) drawn[at] = random.between(0, 255);
+    return drawn;
+  };
+  const hex = (count: number): string => bytes(count).toString('hex');
 
   /** @param direct past the topic and its filters, as the sweeper sends */
   function deliver(command: Command, direct: boolean): void {

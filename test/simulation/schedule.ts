@@ -156,13 +156,13 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
         missing = name;
       });
   const portsFor = portsOf({ plan, clockwork, faults, actors, random, books, machine, pools });
-  const handlersFor = tasksOf({ plan, clockwork, faults, actors, books, random });
+  const handlerFor = tasksOf({ plan, clockwork, faults, actors, books, random });
   const deployed = () => {
     const known = new Map(deployedOf(plan, definition));
     known.delete(missing);
     return known;
   };
-  stages = stagesOf({ plan, actors, tables, books, portsFor, handlersFor, deployed });
+  stages = stagesOf({ plan, actors, tables, books, portsFor, handlerFor, deployed });
   const retries = streamsOf({ plan, clockwork, faults, actors, random, tables, books, stages });
 
   function tellEnd(execution: Execution): void {
@@ -231,7 +231,8 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
       );
       break;
     }
-    await clockwork.step();
+    const settled = clockwork.step();
+    if (settled !== undefined) await settled;
   }
   if (books.broken.length === 0)
     checkAtRest({ plan, books, tables, queues: [...pools.values(), ...retries] });

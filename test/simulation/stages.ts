@@ -29,7 +29,7 @@ export interface StageParts {
   readonly tables: Tables;
   readonly books: Books;
   readonly portsFor: PortsFor;
-  readonly handlersFor: ReturnType<typeof tasksOf>;
+  readonly handlerFor: ReturnType<typeof tasksOf>;
   readonly deployed: () => ReadonlyMap<string, DeployedWorkflow>;
 }
 

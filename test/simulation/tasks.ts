@@ -68,8 +68,8 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
     return run?.declined && run.workflow.choiceOn === stepKey ? 'declined' : undefined;
   };
 
-  /** Handlers in the hands of one invocation. What they run ends with it. */
-  return function handlersFor(actor: Actor): Map<string, TaskHandler> {
+  /** What all handlers do in the hands of one invocation. It ends with it. */
+  return function handlerFor(actor: Actor): TaskHandler['run'] {
     const take = (what: string, ms: number, apply: () => void = () => {}): Promise<void> =>
       actors.call(actor, what, apply, { takes: ms });
 
@@ -113,8 +113,6 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
       return { value: given.value + 1, filling: given.filling, status: statusOf(context.taskId) };
     }
 
-    return new Map(
-      [...CONTRACTS].map(([type, contract]) => [type, { contract, run: run as TaskHandler['run'] }]),
-    );
+    return run as TaskHandler['run'];
   };
 }

@@ -1,5 +1,4 @@
 /** Warm workers: a process serves one invocation after the other and keeps what it holds in memory. */
-import type { TaskHandler } from '#core/contract.ts';
 import type { Store } from '#core/store.ts';
 import { worker } from '#core/worker.ts';
 import type { Actor } from './actors.ts';
@@ -13,10 +12,10 @@ export interface WarmWorker {
 }
 
 /** A process whose ports are those of the invocation at hand. */
-function warmWorker({ tables, portsFor, handlersFor }: StageParts, first: Actor): WarmWorker {
+function warmWorker({ tables, portsFor, handlerFor }: StageParts, first: Actor): WarmWorker {
   let store = tables.store(first);
   let ports = portsFor(first);
-  let handlers = handlersFor(first);
+  let run = handlerFor(first);
   let actor = first;
   const current: Store = {
     get: (key) => store.get(key),
@@ -36,7 +35,7 @@ function warmWorker({ tables, portsFor, handlersFor }: StageParts, first: Actor)
     handlers: new Map(
       [...CONTRACTS].map(([type, contract]) => [
         type,
-        { contract, run: (input, context) => (handlers.get(type) as TaskHandler).run(input, context) },
+        { contract, run: (input, context) => run(input, context) },
       ]),
     ),
     version: 'v1',
@@ -47,7 +46,7 @@ function warmWorker({ tables, portsFor, handlersFor }: StageParts, first: Actor)
       actor = next;
       store = tables.store(next);
       ports = portsFor(next);
-      handlers = handlersFor(next);
+      run = handlerFor(next);
     },
   };
 }

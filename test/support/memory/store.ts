@@ -15,7 +15,7 @@ export interface MemoryStore extends Store {
   items(): Item[];
 }
 
-const idOf = ({ PK, SK }: Key): string => JSON.stringify([PK, SK]);
+const idOf = ({ PK, SK }: Key): string => `${PK.length} ${PK}${SK}`;
 const byKey = (left: Key, right: Key): number => textOrder(left.PK, right.PK) || textOrder(left.SK, right.SK);
 
 export function memoryStore({ onChange, copies = true }: MemoryStoreOptions = {}): MemoryStore {
@@ -24,8 +24,9 @@ export function memoryStore({ onChange, copies = true }: MemoryStoreOptions = {}
   const handedOut = (item: Item): Item => (copies ? storedItem(item) : item);
   const copyOf = (item: Item | undefined): Item | undefined => item && handedOut(item);
   const write = (after: Item): WriteResult => {
-    const before = held.get(idOf(after));
-    held.set(idOf(after), after);
+    const id = idOf(after);
+    const before = held.get(id);
+    held.set(id, after);
     onChange?.(copyOf(before), handedOut(after));
     return { written: true, item: handedOut(after) };
   };
