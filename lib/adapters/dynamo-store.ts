@@ -14,6 +14,7 @@ import { assertKeyKept, storedItem } from '#core/store-rules.ts';
 import { OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
 import { toAttributes, toItem } from './attribute-value.ts';
 import { answerIn, call } from './call.ts';
+import { type Expressed, transact } from './dynamo-transaction.ts';
 import { expressionShapes } from './expression-shapes.ts';
 
 type Attributes = Record<string, AttributeValue>;
@@ -43,6 +44,12 @@ function written(
       return item;
     },
   };
+}
+
+/** An update in DynamoDB's words. */
+function expressed(table: string, { key, when, changes }: Update) {
+  assertKeyKept(key, changes);
+  return { ...expressionsOf(when, changes), TableName: table, Key: keyOf(key) };
 }
 
 /** Reads pages until `enough` items are there or none are left. */
@@ -76,11 +83,8 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
   },
 
   async update({ key, when, changes }: Update): Promise<WriteResult> {
-    assertKeyKept(key, changes);
     const command = new UpdateItemCommand({
-      ...expressionsOf(when, changes),
-      TableName: table,
-      Key: keyOf(key),
+      ...expressed(table, { key, when, changes }),
       ReturnValues: 'ALL_NEW',
     });
     // Every task passes here twice: no more promises than one.
@@ -103,6 +107,9 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
     };
     return call('PutItem', write, refusal);
   },
+
+  transact: (updates, others = []) =>
+    transact(client, (update) => expressed(table, update) as ReturnType<Expressed>, updates, others),
 
   async partition(pk: string): Promise<Item[]> {
     const found = await queryAll(client, {

@@ -18,6 +18,8 @@ export interface ClaimRequest {
   readonly now: number;
   /** The function's own deadline: a lease never ends while its holder may still run. */
   readonly leaseUntil: number;
+  /** The task's handler may be called again only after a try that certainly had no effect. */
+  readonly atMostOnce: boolean;
 }
 
 const pair = (command: Command): string => pairOf(command.execution, command.entry);
@@ -47,11 +49,14 @@ const taken = (request: ClaimRequest) => ({
   outcomeExecution: copyOf('execution'),
   met: addToSet(pair(request.command)),
   digest: to(dataDigest(request.command)),
+  ...(request.atMostOnce ? { atMostOnce: to(true) } : {}),
 });
 
 const READY = where('status', '=', 'ready');
 const RETRYING = where('status', '=', 'retrying');
 const CLAIMED = where('status', '=', 'claimed');
+/** What is lost in the hands of a worker may be handled again. */
+const TAKEN_OVER = where('atMostOnce', '<>', true);
 
 /** The one conditional write that takes a task. */
 export function claimOf(request: ClaimRequest): Update {
@@ -62,7 +67,7 @@ export function claimOf(request: ClaimRequest): Update {
       any(
         READY,
         all(RETRYING, any(missing('notBefore'), where('notBefore', '<=', request.now))),
-        all(CLAIMED, where('leaseUntil', '<', request.now - LEASE_GRACE_MS)),
+        all(CLAIMED, where('leaseUntil', '<', request.now - LEASE_GRACE_MS), TAKEN_OVER),
       ),
     ),
     changes: { ...taken(request), tries: plus(1) },
@@ -108,6 +113,8 @@ export type Verdict =
   | { readonly act: 'claim' }
   /** The last holder never came back and no try is left. */
   | { readonly act: 'exhaust'; readonly item: StepItem }
+  /** The last holder never came back, and whether its effect happened is for a person to say. */
+  | { readonly act: 'unknown'; readonly item: StepItem }
   /** A redrive or a replay of a dead task. */
   | { readonly act: 'revive'; readonly item: StepItem }
   /** Let SQS move the message to its dead-letter queue; `note`: this pair was not met before. */
@@ -141,9 +148,8 @@ export function verdictOn(item: StepItem | undefined, request: ClaimRequest): Ve
       if (item.owner === request.owner) return { act: 'mine', item };
       // A claim without an end is nobody else's to take: the condition of the claim refuses it too.
       const free = (item.leaseUntil ?? Number.POSITIVE_INFINITY) + LEASE_GRACE_MS;
-      return free >= request.now
-        ? { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) }
-        : claimOrExhaust(item, request);
+      if (free >= request.now) return { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) };
+      return item.atMostOnce ? { act: 'unknown', item } : claimOrExhaust(item, request);
     }
     case 'ready':
       return claimOrExhaust(item, request);

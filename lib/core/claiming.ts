@@ -11,7 +11,8 @@ import {
 import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts';
 import type { Command } from './envelope.ts';
 import { asRun, asStep, runKey, type StepItem, stepItemKey } from './items.ts';
-import { exhaustOf, expireOf, starveOf } from './outcome.ts';
+import { deadAsRead, exhaustOf, expireOf, loseOf, parkOf, starveOf } from './outcome.ts';
+import type { Line } from './parking.ts';
 import type { Log } from './ports.ts';
 import { LEASE_GRACE_MS, maxReceiveCount } from './retry.ts';
 import type { SeenFilter } from './seen-filter.ts';
@@ -31,8 +32,17 @@ export function claimer(store: Store, seen: SeenFilter) {
   };
 
   /** The claimed item, or what to do with the message instead. */
-  async function claim(request: ClaimRequest, delivery: Delivery): Promise<StepItem | Disposition> {
+  async function claim(
+    request: ClaimRequest,
+    delivery: Delivery,
+    line: Line | undefined,
+  ): Promise<StepItem | Disposition> {
     const { command, now } = request;
+    if (line !== undefined) {
+      const place = await line.place(now);
+      if (place === 'busy') return again(1);
+      if (place !== 'free') return standBehind(place.behind, line, request, delivery);
+    }
     // The first delivery of a command in time claims at once; all others look first, which costs a read only.
     let verdict: Verdict = { act: 'claim' };
     let item: StepItem | undefined;
@@ -41,12 +51,12 @@ export function claimer(store: Store, seen: SeenFilter) {
       item = await stepOf(command);
       verdict = verdictOn(item, request);
       if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
-        const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log);
+        const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log, line);
         if (expired) return expired;
       }
     }
     for (let round = 0; round < CLAIM_ROUNDS; round += 1) {
-      const write = await actOn(verdict, item, request, delivery);
+      const write = await actOn(verdict, item, request, delivery, line);
       if ('ack' in write) return write;
       if (write.written) {
         const now = asStep(write.item);
@@ -61,13 +71,47 @@ export function claimer(store: Store, seen: SeenFilter) {
     return again(1);
   }
 
+  /** An earlier task of the key is dead: this one is not tried, whatever its own item would allow. */
+  async function standBehind(
+    behind: string,
+    line: Line,
+    request: ClaimRequest,
+    delivery: Delivery,
+  ): Promise<Disposition> {
+    const { command, messageId, now } = request;
+    const item = await stepOf(command);
+    const verdict = verdictOn(item, request);
+    if (item !== undefined && (verdict.act === 'claim' || verdict.act === 'exhaust')) {
+      const parked = await line.bury(parkOf(item, command, behind, messageId, now), item);
+      delivery.log.warn('key is parked', { behind, written: parked.written });
+      return parked.written ? BURN : again(1);
+    }
+    if (verdict.act === 'revive') {
+      // Dead before the line began: it takes its place, so that its next chance comes in order.
+      if (verdict.item.parkedAt === undefined)
+        await line.bury(
+          { key: stepItemKey(command.runid, command.step), when: deadAsRead(verdict.item), changes: {} },
+          verdict.item,
+        );
+      delivery.log.info('key is parked', { behind });
+      return BURN;
+    }
+    const other = await actOn(verdict, item, request, delivery, line);
+    if ('ack' in other) return other;
+    return other.written ? BURN : again(1);
+  }
+
   /** Carries a verdict out: a write that may be refused, or the message's disposition. */
   async function actOn(
     verdict: Verdict,
     item: StepItem | undefined,
     request: ClaimRequest,
     { log, receiveCount }: Delivery,
+    line: Line | undefined,
   ): Promise<WriteResult | Disposition> {
+    const { messageId, now } = request;
+    const bury = (death: Update, task: StepItem): Promise<WriteResult> =>
+      line === undefined ? twice(death) : line.bury(death, task);
     if (item && hasOtherData(item, request.command))
       log.warn('copy of a task with other data', { status: item.status });
     switch (verdict.act) {
@@ -77,7 +121,9 @@ export function claimer(store: Store, seen: SeenFilter) {
       case 'revive':
         return twice(reviveOf(request, verdict.item));
       case 'exhaust':
-        return twice(exhaustOf(verdict.item, request.command, request.messageId, request.now));
+        return bury(exhaustOf(verdict.item, request.command, messageId, now), verdict.item);
+      case 'unknown':
+        return bury(loseOf(verdict.item, request.command, messageId, now), verdict.item);
       case 'ack':
         seen.add(request.command.id);
         log.debug('task was finished before', { status: item?.status });
@@ -86,7 +132,7 @@ export function claimer(store: Store, seen: SeenFilter) {
         // A holder has a message of its own; a task between two tries may have this one only.
         const isLast = receiveCount >= maxReceiveCount(request.command.trylimit);
         if (!isLast || item === undefined || item.status === 'claimed') return again(verdict.seconds);
-        return twice(starveOf(item, request.command, request.messageId, request.now));
+        return bury(starveOf(item, request.command, messageId, now), item);
       }
       case 'burn':
         if (item === undefined) log.error('no step on record for this command');
@@ -105,6 +151,7 @@ export function claimer(store: Store, seen: SeenFilter) {
     request: ClaimRequest,
     act: 'claim' | 'revive',
     log: Log,
+    line: Line | undefined,
   ): Promise<Disposition | undefined> {
     const { command, now } = request;
     if (item.deadline > now) return undefined;
@@ -123,7 +170,10 @@ export function claimer(store: Store, seen: SeenFilter) {
       });
       return undefined;
     }
-    if (act === 'claim') await twice(expireOf(item, command, request.messageId, now));
+    if (act === 'claim') {
+      const death = expireOf(item, command, request.messageId, now);
+      await (line === undefined ? twice(death) : line.bury(death, item));
+    }
     log.warn('deadline passed', { status: item.status });
     return BURN;
   }

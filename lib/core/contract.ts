@@ -4,6 +4,7 @@ import { ContractError } from './errors.ts';
 import { escapePointer } from './json-text.ts';
 import { assertCommandType, assertEventType, assertWorkflowName } from './names.ts';
 import { MAX_VISIBILITY_SECONDS } from './retry.ts';
+import type { RefusedWrite, TableWrite } from './table-write.ts';
 
 type Schema = z.core.$ZodType;
 
@@ -17,7 +18,20 @@ export interface RetryPolicy {
   readonly maxSeconds: number;
 }
 
-export interface TaskContract<I extends Schema = Schema, O extends Schema = Schema> {
+/**
+ * What a task may rely on when a worker is lost between effect and commit.
+ * `normal`: the handler is called again, and its downstream recognises the idempotency key.
+ * `atMostOnce`: the handler is never called again where it may have had its effect: such a task waits for a person
+ * (`edow task resolve`). For downstreams that know no idempotency key.
+ * `transactional`: the effect is DynamoDB writes that the handler returns; they and the result are one transaction.
+ */
+export type TaskMode = 'normal' | 'atMostOnce' | 'transactional';
+
+export interface TaskContract<
+  I extends Schema = Schema,
+  O extends Schema = Schema,
+  M extends TaskMode = TaskMode,
+> {
   /** Command type, imperative: `inventory.stock.reserve`. */
   readonly type: string;
   /** Version of the schemas, a whole number from 1. */
@@ -33,9 +47,15 @@ export interface TaskContract<I extends Schema = Schema, O extends Schema = Sche
   readonly timeoutSeconds: number;
   /** Command type that undoes the task, or why none is needed. */
   readonly undo: string | { readonly none: string };
+  readonly mode: M;
+  /**
+   * Field of the input (text or a number) by which tasks keep their order: an account, a conversation. Its pool must be
+   * an ordered one. Undefined: no order.
+   */
+  readonly orderBy?: string;
 }
 
-export interface TaskDefinition<I extends Schema, O extends Schema> {
+export interface TaskDefinition<I extends Schema, O extends Schema, M extends TaskMode = 'normal'> {
   readonly type: string;
   readonly version: number;
   readonly input: I;
@@ -45,8 +65,12 @@ export interface TaskDefinition<I extends Schema, O extends Schema> {
   readonly retry?: Partial<RetryPolicy>;
   readonly timeoutSeconds: number;
   readonly undo: string | { readonly none: string };
+  /** Default `normal`. */
+  readonly mode?: M;
+  readonly orderBy?: keyof z.infer<I> & string;
 }
 
+const MODES: readonly TaskMode[] = ['normal', 'atMostOnce', 'transactional'];
 const DEFAULT_RETRY: RetryPolicy = { tries: 5, baseSeconds: 2, maxSeconds: 300 };
 /** 10 tries + 15 spare receives = 25 receives of one message at most, see retry.ts. */
 const MAX_TRIES = 10;
@@ -61,9 +85,9 @@ const whole = (value: number, from: number, until: number): boolean =>
  * @example defineTask({ type: 'inventory.stock.reserve', version: 1, input, output, event: 'inventory.stock.reserved', timeoutSeconds: 300, undo: 'inventory.stock.release' })
  * @throws ContractError naming the field, the value and what is allowed
  */
-export function defineTask<I extends Schema, O extends Schema>(
-  task: TaskDefinition<I, O>,
-): TaskContract<I, O> {
+export function defineTask<I extends Schema, O extends Schema, M extends TaskMode = 'normal'>(
+  task: TaskDefinition<I, O, M>,
+): TaskContract<I, O, M> {
   assertCommandType(task.type);
   assertEventType(task.event);
   if (typeof task.undo === 'string') assertCommandType(task.undo);
@@ -96,7 +120,10 @@ export function defineTask<I extends Schema, O extends Schema>(
     task.timeoutSeconds,
     `whole seconds from 1 to ${MAX_TIMEOUT_SECONDS}`,
   );
-  return { ...task, expose: task.expose ?? [], retry };
+  const mode = task.mode ?? ('normal' as M);
+  check(MODES.includes(mode), 'mode', mode, MODES.join(', '));
+  check(task.orderBy !== '', 'orderBy', '""', 'the name of an input field');
+  return { ...task, expose: task.expose ?? [], retry, mode };
 }
 
 export interface WorkflowContract<I extends Schema = Schema> {
@@ -158,6 +185,18 @@ export interface TaskContext {
   readonly log: import('./ports.ts').Log;
 }
 
+/** What the handler of a `transactional` task returns: its result, and its effect as writes of the same transaction. */
+export interface InTransaction<T> {
+  readonly output: T;
+  /** At most {@link MAX_TABLE_WRITES}. Each item at most once; the function needs the grants of its writes. */
+  readonly writes: readonly TableWrite[];
+  /**
+   * The error that a refused condition of one of the writes means: a `PermanentError` for a rule of the business (out
+   * of stock). Default: the handler is called again, which is right where the condition guards what it has read.
+   */
+  readonly refused?: (conditions: readonly RefusedWrite[]) => Error;
+}
+
 /** A contract and the code that fulfils it. Made by {@link handle}. */
 export interface TaskHandler {
   readonly contract: TaskContract;
@@ -168,9 +207,12 @@ export interface TaskHandler {
  * Binds a handler to its contract.
  * @example export const reserve = handle(reserveStock, async (order, ctx) => ({ reservationId: await stock.reserve(order.lines, ctx.idempotencyKey) }))
  */
-export function handle<I extends Schema, O extends Schema>(
-  contract: TaskContract<I, O>,
-  run: (input: z.infer<I>, context: TaskContext) => Promise<z.infer<O>>,
+export function handle<I extends Schema, O extends Schema, M extends TaskMode = 'normal'>(
+  contract: TaskContract<I, O, M>,
+  run: (
+    input: z.infer<I>,
+    context: TaskContext,
+  ) => Promise<M extends 'transactional' ? InTransaction<z.infer<O>> : z.infer<O>>,
 ): TaskHandler {
   return { contract, run: run as TaskHandler['run'] };
 }

@@ -14,7 +14,13 @@ export interface DispatchRequest {
   /** `$$.State.EnteredTime`, ISO 8601. */
   readonly entered: string;
   readonly step: string;
-  readonly task: { readonly type: string; readonly version: number; readonly tries: number };
+  readonly task: {
+    readonly type: string;
+    readonly version: number;
+    readonly tries: number;
+    /** Input field by which tasks of an ordered pool keep their order. */
+    readonly orderBy?: string;
+  };
   readonly timeoutSeconds: number;
   readonly input: Mapping;
 }
@@ -27,6 +33,9 @@ export interface ExecutionInput {
 
 /** Error name that a state sees when a command could not be published: the state itself tries again. */
 export const DISPATCH_FAILED = 'DispatchFailed';
+
+/** Error name of a command that cannot be built from what the workflow maps: no repetition helps. */
+export const INVALID_COMMAND = 'InvalidCommand';
 
 /** Grace between a step's own time-out and that of its state, seconds: the sweeper and late commits come first. */
 export const STEP_GRACE_SECONDS = 30;

@@ -1,7 +1,8 @@
 /** Publishes a step's command, or answers its token from memory. May run several times for one entry. */
 import { retireStep } from './close.ts';
-import { DISPATCH_FAILED, type DispatchRequest } from './dispatch-request.ts';
+import { DISPATCH_FAILED, type DispatchRequest, INVALID_COMMAND } from './dispatch-request.ts';
 import { type Command, commandOf } from './envelope.ts';
+import { ContractError } from './errors.ts';
 import {
   asRun,
   asStep,
@@ -15,10 +16,23 @@ import {
   taskIdOf,
 } from './items.ts';
 import { type Mapping, referencesOf, resolveMapping } from './mapping.ts';
+import { partitionKeyOf } from './ordering-key.ts';
+import { deadAsRead } from './outcome.ts';
 import { payloadOf } from './payload.ts';
 import type { Answers, Clock, Commands, Log, Payloads } from './ports.ts';
 import { noteRedriveOf, redrivenRunOf } from './run-changes.ts';
-import { absent, all, any, gone, ifMissing, type Store, to, type Update, where } from './store.ts';
+import {
+  absent,
+  all,
+  any,
+  type Condition,
+  gone,
+  ifMissing,
+  type Store,
+  to,
+  type Update,
+  where,
+} from './store.ts';
 
 export interface DispatchPorts {
   readonly store: Store;
@@ -51,6 +65,7 @@ export function enterStepOf(request: DispatchRequest): Update {
       type: to(request.task.type),
       version: to(request.task.version),
       tryLimit: to(request.task.tries),
+      ...(request.task.orderBy === undefined ? {} : { orderBy: to(request.task.orderBy) }),
       token: to(request.token),
       execution: to(execution),
       entry: to(request.entry),
@@ -71,15 +86,14 @@ export function enterStepOf(request: DispatchRequest): Update {
   };
 }
 
+/** A death as this execution met it. */
+const deadAsMet = (step: StepItem): Condition =>
+  all(deadAsRead(step), where('execution', '=', step.execution));
+
 /** A task that died in an older execution gets a new round of tries in this one. */
 export const resetDeadOf = (step: StepItem): Update => ({
   key: { PK: step.PK, SK: step.SK },
-  when: all(
-    where('status', '=', 'dead'),
-    where('fence', '=', step.fence),
-    where('seq', '=', step.seq),
-    where('execution', '=', step.execution),
-  ),
+  when: deadAsMet(step),
   changes: {
     status: to('retrying'),
     tries: to(0),
@@ -90,6 +104,13 @@ export const resetDeadOf = (step: StepItem): Update => ({
     failure: gone,
     resolvedBy: gone,
   },
+});
+
+/** Whether the task had its effect is not known: until a person says so, it fails each execution that comes to it. */
+const keepDeadOf = (step: StepItem): Update => ({
+  key: { PK: step.PK, SK: step.SK },
+  when: deadAsMet(step),
+  changes: { outcomeExecution: to(step.execution) },
 });
 
 /** The token's answer for a dead task: error name and cause, without payload. */
@@ -129,11 +150,29 @@ export function dispatcher(ports: DispatchPorts) {
     }
     const current = await answeredOrReset(step, log);
     if (current === undefined) return;
-    const command = await buildCommand(payloads, run, current, found.steps);
+    const command = await builtOrRefused(run, current, found.steps, request.token, log);
+    if (command === undefined) return;
     const left = await commands.publish([command]);
     if (left.length === 0) return;
     log.error('command was not published', { step: request.step });
     await answers.fail(request.token, DISPATCH_FAILED, 'the commands topic did not take the command');
+  }
+
+  async function builtOrRefused(
+    run: RunItem,
+    step: StepItem,
+    steps: readonly StepItem[],
+    token: string,
+    log: Log,
+  ): Promise<Command | undefined> {
+    try {
+      return await buildCommand(payloads, run, step, steps);
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error;
+      log.error('command cannot be built', { step: step.stepKey });
+      await answers.fail(token, INVALID_COMMAND, error.message);
+      return undefined;
+    }
   }
 
   /** Strong: close writes RUN first and reads steps second, we write STEP first and read RUN second. */
@@ -167,7 +206,9 @@ export function dispatcher(ports: DispatchPorts) {
   async function answeredOrReset(step: StepItem, log: Log): Promise<StepItem | undefined> {
     let current = step;
     if (current.status === 'dead' && (current.outcomeExecution ?? 0) < current.execution) {
-      const reset = await store.update(resetDeadOf(current));
+      const reset = await store.update(
+        current.reason === 'unknown' ? keepDeadOf(current) : resetDeadOf(current),
+      );
       if (reset.item === undefined) return undefined;
       current = asStep(reset.item);
     }
@@ -225,6 +266,9 @@ export async function buildCommand(
     entry: step.entry,
     enteredAt: step.entered,
     deadline: step.deadline,
+    ...(step.orderBy === undefined
+      ? {}
+      : { partitionKey: partitionKeyOf(run.tenant, step.type, step.orderBy, data) }),
     ...(large
       ? { dataref: await payloads.put(`${run.tenant}/${run.runId}/${step.stepKey}-command.json`, text) }
       : { data }),

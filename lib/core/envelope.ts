@@ -34,6 +34,8 @@ export interface Command extends Envelope {
   /** ISO 8601: when the step gives up. A hint; the item decides. */
   readonly deadline: string;
   readonly trylimit: number;
+  /** Ordered pools: tasks with the same one take effect in order. @see https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/partitioning.md */
+  readonly partitionkey?: string;
 }
 
 const SOURCE = 'urn:edow:workflow:';
@@ -56,6 +58,7 @@ export interface CommandParts {
   readonly deadline: number;
   readonly data?: unknown;
   readonly dataref?: string;
+  readonly partitionKey?: string;
 }
 
 export function commandOf(parts: CommandParts): Command {
@@ -80,5 +83,6 @@ export function commandOf(parts: CommandParts): Command {
     entry: parts.entry,
     deadline: new Date(parts.deadline).toISOString(),
     trylimit: parts.contract.tries,
+    ...(parts.partitionKey === undefined ? {} : { partitionkey: parts.partitionKey }),
   };
 }

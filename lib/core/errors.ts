@@ -78,3 +78,14 @@ export class RetryAfterError extends TaskError {
     this.seconds = seconds;
   }
 }
+
+/**
+ * Whether the effect happened is not known (the downstream did not answer). With an idempotency key it is simply tried
+ * again; a task of mode `atMostOnce` waits for a person's word.
+ */
+export class UnknownOutcomeError extends TaskError {
+  override readonly name: string = 'UnknownOutcomeError';
+  constructor(message: string, options: ErrorOptions = {}) {
+    super('unknown_outcome', message, options);
+  }
+}

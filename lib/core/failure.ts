@@ -1,6 +1,6 @@
 /** What is kept of an error: class, name, bounded and redacted message, fingerprint. */
 import { hash } from 'node:crypto';
-import { EdowError, PermanentError, RetryAfterError, TaskError } from './errors.ts';
+import { EdowError, PermanentError, RetryAfterError, TaskError, UnknownOutcomeError } from './errors.ts';
 import type { ErrorClass, Failure } from './items.ts';
 
 const MAX_MESSAGE = 400;
@@ -58,6 +58,7 @@ export interface TriedAndFailed {
 function classOf(error: unknown): ErrorClass {
   if (error instanceof PermanentError) return 'permanent';
   if (error instanceof RetryAfterError) return 'throttled';
+  if (error instanceof UnknownOutcomeError) return 'unknown-outcome';
   if (error instanceof EdowError && (error.code === 'payload_gone' || error.code === 'contract'))
     return 'permanent';
   return 'retryable';

@@ -3,7 +3,10 @@ import type { Item, Key } from './store.ts';
 
 export type TaskStatus = 'ready' | 'claimed' | 'retrying' | 'done' | 'dead' | 'cancelled' | 'surplus';
 
-/** Why a task gave up. `unknown` and `key_parked` come with atMostOnce tasks and ordered pools. */
+/**
+ * Why a task gave up. `unknown`: a task of mode `atMostOnce` whose effect may have happened. `key_parked`: an earlier
+ * task of its ordering key is dead.
+ */
 export type DeadReason = 'permanent' | 'exhausted' | 'expired' | 'starved' | 'unknown' | 'key_parked';
 
 /** `succeeded` and `failed` are terminal; a `held` run waits for a fix, a replay or a person. */
@@ -92,6 +95,8 @@ export interface StepItem extends Key {
   /** Version of the contract's schemas and tries in a round, as the workflow was deployed. */
   readonly version: number;
   readonly tryLimit: number;
+  /** Input field by which its tasks keep their order. */
+  readonly orderBy?: string;
   /** JSON text of the input mapping (references and literals): the command can be built again from it. */
   readonly input: string;
   readonly status: TaskStatus;
@@ -106,6 +111,8 @@ export interface StepItem extends Key {
   readonly owner?: string;
   readonly leaseUntil?: number;
   readonly claimedAt?: number;
+  /** Its handler is never called again where the outcome of a try is not known. Set by the claim. */
+  readonly atMostOnce?: boolean;
   /** Hash of the data of the command that was claimed last. */
   readonly digest?: string;
   readonly notBefore?: number;
@@ -136,6 +143,9 @@ export interface StepItem extends Key {
   readonly discarded?: Discard;
   /** The last decision of a person; a revival or a reset by the system ends it. */
   readonly resolvedBy?: Resolution;
+  /** Ordered pools: PK of the line that the task stood in last, and the task id that follows it there. */
+  readonly parkedAt?: string;
+  readonly parkNext?: string;
   readonly unaccepted?: boolean;
   readonly republished?: number;
   readonly outbox?: Outbox;

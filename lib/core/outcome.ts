@@ -214,12 +214,15 @@ export function giveUpOf(
   };
 }
 
-/** Nobody holds the task: not begun, between two tries, or its lease is over. */
+const leaseIsOver = (now: number): Condition =>
+  all(CLAIMED, where('leaseUntil', '<', now - LEASE_GRACE_MS));
+
+/** Nobody holds the task, and another try may begin: not begun, between two tries, or its lease is over. */
 const unheld = (now: number): Condition =>
   any(
     where('status', '=', 'ready'),
     where('status', '=', 'retrying'),
-    all(CLAIMED, where('leaseUntil', '<', now - LEASE_GRACE_MS)),
+    all(leaseIsOver(now), where('atMostOnce', '<>', true)),
   );
 
 /** The last holder never came back and no try is left. */
@@ -267,3 +270,43 @@ export function expireOf(item: StepItem, command: Command, messageId: string, no
     changes: deadChanges(item, command, 'expired', failure, messageId, now),
   };
 }
+
+/** The holder of an `atMostOnce` task never came back: its effect may have happened. */
+export function loseOf(item: StepItem, command: Command, messageId: string, now: number): Update {
+  const failure: Failure = {
+    class: 'unknown-outcome',
+    name: 'WorkerLost',
+    message: `the worker of try ${item.tries} was lost (crash or time-out): whether its effect happened is not known`,
+    fingerprint: 'worker-lost',
+  };
+  return {
+    key: keyOf(item),
+    when: all(leaseIsOver(now), where('fence', '=', item.fence)),
+    changes: deadChanges(item, command, 'unknown', failure, messageId, now),
+  };
+}
+
+/** An earlier task of the same ordering key is dead: this one waits behind it, among the dead letters. */
+export function parkOf(
+  item: StepItem,
+  command: Command,
+  behind: string,
+  messageId: string,
+  now: number,
+): Update {
+  const failure: Failure = {
+    class: 'retryable',
+    name: 'KeyParked',
+    message: `task ${behind} of the same key is dead: when it is done or cancelled, this one may be replayed`,
+    fingerprint: 'key-parked',
+  };
+  return {
+    key: keyOf(item),
+    when: all(unheld(now), where('fence', '=', item.fence), where('execution', '=', item.execution)),
+    changes: deadChanges(item, command, 'key_parked', failure, messageId, now),
+  };
+}
+
+/** A dead task as it was read: for what is only added to it. */
+export const deadAsRead = (item: StepItem): Condition =>
+  all(where('status', '=', 'dead'), where('fence', '=', item.fence), where('seq', '=', item.seq));

@@ -53,6 +53,7 @@ const COMMAND: readonly (readonly [name: string, check: Check])[] = [
   ['execution', whole(0)],
   ['entry', whole(0)],
   ['deadline', instant],
+  ['partitionkey', optional(text(64))],
   ['trylimit', whole(1)],
 ];
 

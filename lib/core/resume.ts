@@ -18,6 +18,8 @@ export function whyNotResumed(run: RunItem, steps: readonly StepItem[], now: num
   if (run.status !== 'held') return `the run is ${run.status}`;
   if (run.cause?.execution === 'ABORTED') return 'the execution was stopped by hand: resume it by hand';
   const dead = steps.find((step) => step.status === 'dead');
+  if (dead?.reason === 'unknown')
+    return `whether task ${dead.stepKey} had its effect is not known: find out and say it (edow task resolve)`;
   if (dead) return `task ${dead.stepKey} is dead: fix its cause and replay it`;
   if (run.resumes >= MAX_RESUMES) return `it was resumed ${run.resumes} times already: resume it by hand`;
   if (now < run.updatedAt + resumeWaitMs(run.resumes)) return 'its next automatic resume is not due yet';

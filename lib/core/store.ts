@@ -5,6 +5,8 @@
  * Semantics are DynamoDB's: a comparison with a missing attribute is false, save `<>`, which is true.
  */
 
+import type { Plain, TableWrite } from './table-write.ts';
+
 /** What an attribute may hold. Payloads are stored as JSON text, so numbers here are small and whole. */
 export type Attribute =
   | string
@@ -60,6 +62,19 @@ export type WriteResult =
   | { readonly written: false; readonly item: Item | undefined };
 
 /**
+ * Why one write of a transaction stopped it. `condition`: false for `item`. `conflict`, `throttled`: nothing was
+ * judged, the same transaction may succeed later. `invalid`: no repetition helps.
+ */
+export type Refusal =
+  | { readonly why: 'condition'; readonly item: Plain | undefined }
+  | { readonly why: 'conflict' | 'throttled' | 'invalid' };
+
+/** Nothing of a cancelled transaction is written. `refusals` has one place a write; undefined: this one was not at fault. */
+export type TransactResult =
+  | { readonly written: true }
+  | { readonly written: false; readonly refusals: readonly (Refusal | undefined)[] };
+
+/**
  * The conditional-write store behind every item of the system.
  * Throws {@link PortUnavailable} when the answer is unknown (throttled, timed out, connection lost): the write may
  * or may not have happened.
@@ -69,6 +84,12 @@ export interface Store {
   get(key: Key): Promise<Item | undefined>;
   update(update: Update): Promise<WriteResult>;
   put(put: Put): Promise<WriteResult>;
+  /**
+   * All of them or none. An update without changes is a check of its condition. Conflicts with a neighbour and
+   * throttling are tried again by the adapter, a few times with jitter.
+   * @param others writes outside our items, after `updates` in the order of the refusals
+   */
+  transact(updates: readonly Update[], others?: readonly TableWrite[]): Promise<TransactResult>;
   /** Every item of a partition, strongly consistent, in the order of SK. */
   partition(pk: string): Promise<Item[]>;
   /** Keys of open runs in one shard of the index whose check time is at or before `until` (ms), oldest first. */

@@ -6,12 +6,12 @@ import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts
 import type { Command } from './envelope.ts';
 import { errorFields, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
-import { handling } from './handling.ts';
+import { type Handled, handling } from './handling.ts';
 import { asStep, type DeadReason, type StepItem } from './items.ts';
 import { commitOf, giveUpOf, isMyCommit, retryOf } from './outcome.ts';
+import { type Line, lineOf } from './parking.ts';
 import type { Clock, Ids, Payloads } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
-import type { Result } from './result.ts';
 import {
   backoffMs,
   deferralMs,
@@ -24,7 +24,9 @@ import {
 } from './retry.ts';
 import { seenFilter } from './seen-filter.ts';
 import type { Store, Update, WriteResult } from './store.ts';
-import { Unsettled, writeTwice } from './write-twice.ts';
+import type { TableWrite } from './table-write.ts';
+import { errorOf } from './transaction.ts';
+import { transactTwice, Unsettled, writeTwice } from './write-twice.ts';
 
 export interface WorkerPorts {
   readonly store: Store;
@@ -35,14 +37,16 @@ export interface WorkerPorts {
   readonly handlers: ReadonlyMap<string, TaskHandler>;
   /** What is deployed, kept with each failed attempt. */
   readonly version: string;
+  /** Name of the pool where it keeps the order of its keys. Default: no order. */
+  readonly pool?: string;
 }
 
 export function worker(ports: WorkerPorts) {
-  const { store, clock, ids, handlers, version } = ports;
+  const { store, clock, ids, handlers, version, pool } = ports;
   /** Finished tasks that this process has met: a flood of their copies costs reads, not refused writes. */
   const seen = seenFilter();
   const claim = claimer(store, seen);
-  const handled = handling(ports);
+  const { inputOf, handled } = handling(ports);
   const twice = (update: Update): Promise<WriteResult> => writeTwice(store, update);
 
   async function process(delivery: Delivery): Promise<Disposition> {
@@ -60,6 +64,11 @@ export function worker(ports: WorkerPorts) {
       delivery.log.error('no handler for this command type', { type: command.type.slice(0, 120) });
       return BURN;
     }
+    const { partitionkey } = command;
+    if (pool !== undefined && partitionkey === undefined) {
+      delivery.log.error('command of an ordered pool without its key', { type: command.type });
+      return BURN;
+    }
     const request: ClaimRequest = {
       command,
       messageId: delivery.messageId,
@@ -68,6 +77,7 @@ export function worker(ports: WorkerPorts) {
       owner: ids.nonce(),
       now: clock.now(),
       leaseUntil: delivery.deadlineAt,
+      atMostOnce: handler.contract.mode === 'atMostOnce',
     };
     const log = delivery.log.child({
       run: command.runid,
@@ -77,13 +87,19 @@ export function worker(ports: WorkerPorts) {
       trace: command.traceparent,
     });
     const known = { ...delivery, log };
+    const line =
+      pool === undefined || partitionkey === undefined
+        ? undefined
+        : lineOf(store, pool, { id: command.id, partitionkey });
     try {
-      const claimed = await claim(request, known);
+      const claimed = await claim(request, known, line);
       if ('ack' in claimed) return claimed;
-      return await attempt(claimed, command, handler, {
-        ...known,
-        log: log.child({ attempt: claimed.tries }),
-      });
+      const tried = { ...known, log: log.child({ attempt: claimed.tries }) };
+      const disposition = await attempt(claimed, command, handler, tried, line);
+      // The first in line is done: the next one need not clear it away. Best effort, it would.
+      if (line !== undefined && disposition.ack && claimed.parkedAt !== undefined)
+        await line.place(clock.now()).catch(() => undefined);
+      return disposition;
     } catch (error) {
       if (!(error instanceof PortUnavailable)) throw error;
       return portAway(error, known);
@@ -103,14 +119,25 @@ export function worker(ports: WorkerPorts) {
     command: Command,
     handler: TaskHandler,
     delivery: Delivery,
+    line: Line | undefined,
   ): Promise<Disposition> {
-    let result: Result;
+    const failed = (tried: TriedAndFailed): Promise<Disposition> =>
+      failedTry(claimed, command, handler, delivery, line, tried);
+    let input: unknown;
     try {
-      result = await handled(claimed, command, handler, delivery);
+      input = await inputOf(command, handler);
     } catch (error) {
-      return failed(claimed, command, handler, delivery, judge(error));
+      return failed({ ...judge(error), noEffect: true });
     }
-    const write = await twice(commitOf(claimed, command, handler.contract, result, clock.now()));
+    let made: Handled;
+    try {
+      made = await handled(claimed, command, handler, input, delivery);
+    } catch (error) {
+      return failed(judge(error));
+    }
+    const update = commitOf(claimed, command, handler.contract, made.result, clock.now());
+    const write = made.writes?.length ? await together(update, made, made.writes) : await twice(update);
+    if (write instanceof Error) return failed(judge(write));
     // What was written is known: only a refusal is read.
     if (write.written || isMyCommit(claimed, write.item && asStep(write.item))) {
       seen.add(command.id);
@@ -120,12 +147,28 @@ export function worker(ports: WorkerPorts) {
     return refused(write.item && asStep(write.item), command, delivery);
   }
 
+  /** The commit with the handler's writes, or why these were not taken. */
+  async function together(
+    update: Update,
+    made: Handled,
+    writes: readonly TableWrite[],
+  ): Promise<WriteResult | Error> {
+    const transaction = await transactTwice(store, [update], writes);
+    // Read rather than remembered: nobody but the holder writes a claimed item, and a done one stays as it is.
+    if (transaction.written) return { written: true, item: { ...update.key } };
+    const [own, ...others] = transaction.refusals;
+    // Where the claim is lost, or the first answer was, the item says which, whatever else stood in the way.
+    if (own?.why === 'condition') return { written: false, item: await store.get(update.key) };
+    return errorOf([own, ...others], made);
+  }
+
   /** What a failed try means: another try, a deferral, or the end. */
-  async function failed(
+  async function failedTry(
     claimed: StepItem,
     command: Command,
     handler: TaskHandler,
     delivery: Delivery,
+    line: Line | undefined,
     tried: TriedAndFailed,
   ): Promise<Disposition> {
     const now = clock.now();
@@ -133,7 +176,7 @@ export function worker(ports: WorkerPorts) {
     const fields = { error: failure.name, class: failure.class, fingerprint: failure.fingerprint };
     const giveUp = async (reason: DeadReason): Promise<Disposition> => {
       const update = giveUpOf(claimed, command, reason, tried, delivery.messageId, version, now);
-      const write = await twice(update);
+      const write = line === undefined ? await twice(update) : await line.bury(update, claimed);
       if (!write.written && !isMyDeath(claimed, write.item && asStep(write.item), delivery.messageId))
         return refused(write.item && asStep(write.item), command, delivery);
       delivery.log.error('task gave up', { ...fields, reason });
@@ -141,6 +184,8 @@ export function worker(ports: WorkerPorts) {
     };
     if (failure.class === 'permanent') return giveUp('permanent');
     const deferred = failure.class === 'throttled';
+    // Nobody knows whether the handler had its effect: for a task that may have it once, a person has to find out.
+    if (claimed.atMostOnce && !deferred && !tried.noEffect) return giveUp('unknown');
     if (!deferred && claimed.tries >= command.trylimit) return giveUp('exhausted');
     const receivesLeft = maxReceiveCount(command.trylimit) - delivery.receiveCount;
     const waitsLeft = Math.min(receivesLeft, MAX_DEFERRALS - (claimed.deferred ?? 0));
@@ -169,6 +214,7 @@ export function worker(ports: WorkerPorts) {
       owner: '',
       now: clock.now(),
       leaseUntil: 0,
+      atMostOnce: false,
     });
     if (verdict.act === 'ack') return ACK;
     return again(verdict.act === 'wait' ? verdict.seconds : 1);

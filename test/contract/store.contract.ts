@@ -33,6 +33,60 @@ export function storeContract(make: () => Promise<Store>): void {
     store = await make();
   });
 
+  describe('transactions', () => {
+    const two = async () => {
+      const [a, b] = [fresh(), fresh()];
+      await store.put({ item: { ...a, n: 1 }, when: absent });
+      await store.put({ item: { ...b, n: 1 }, when: absent });
+      return [a, b] as const;
+    };
+
+    test('all of them are written', async () => {
+      const [a, b] = await two();
+      const written = await store.transact([
+        { key: a, when: where('n', '=', 1), changes: { n: plus(1), by: to('a') } },
+        { key: b, when: present('n'), changes: { n: gone } },
+      ]);
+      expect(written).toEqual({ written: true });
+      expect(await store.get(a)).toEqual({ ...a, n: 2, by: 'a' });
+      expect(await store.get(b)).toEqual(b);
+    });
+
+    test('or none: each refused condition shows the item that made it false', async () => {
+      const [a, b] = await two();
+      const c = fresh();
+      const written = await store.transact([
+        { key: a, when: where('n', '=', 1), changes: { n: plus(1) } },
+        { key: b, when: where('n', '=', 7), changes: { n: plus(1) } },
+        { key: c, when: present('n'), changes: { n: plus(1) } },
+      ]);
+      expect(written).toEqual({
+        written: false,
+        refusals: [
+          undefined,
+          { why: 'condition', item: { ...b, n: 1 } },
+          { why: 'condition', item: undefined },
+        ],
+      });
+      expect(await store.get(a)).toEqual({ ...a, n: 1 });
+      expect(await store.get(c)).toBeUndefined();
+    });
+
+    test('an update without changes is a check: it writes nothing, and it stops what depends on it', async () => {
+      const [a, b] = await two();
+      const check = { key: b, when: where('n', '=', 1), changes: {} };
+      expect(await store.transact([{ key: a, when: always, changes: { n: to(2) } }, check])).toEqual({
+        written: true,
+      });
+      await store.update({ key: b, when: always, changes: { n: to(9) } });
+      expect(await store.transact([{ key: a, when: always, changes: { n: to(3) } }, check])).toMatchObject({
+        written: false,
+      });
+      expect(await store.get(a)).toMatchObject({ n: 2 });
+      expect(await store.get(b)).toEqual({ ...b, n: 9 });
+    });
+  });
+
   describe('writes', () => {
     test('an item comes back as it was put, each type as itself', async () => {
       const item: Item = {

@@ -23,8 +23,8 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'claim',
-        "? { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) }",
-        "? { act: 'ack' }",
+        "return { act: 'wait', seconds: visibilitySeconds(free - request.now + 1) }",
+        "return { act: 'ack' }",
       ),
     ],
   },
@@ -37,7 +37,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'no grace after the lease',
     patches: [
-      core('claim', 'request.now - LEASE_GRACE_MS)),', 'request.now)),'),
+      core('claim', 'request.now - LEASE_GRACE_MS),', 'request.now),'),
       core(
         'claim',
         '(item.leaseUntil ?? Number.POSITIVE_INFINITY) + LEASE_GRACE_MS',
@@ -74,10 +74,14 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'claiming',
-        "if (!isLast || item === undefined || item.status === 'claimed') return again(verdict.seconds);\n        return twice(",
-        'if (!isLast || item !== undefined) return again(verdict.seconds);\n        return twice(',
+        "if (!isLast || item === undefined || item.status === 'claimed') return again(verdict.seconds);\n        return bury(",
+        'if (!isLast || item !== undefined) return again(verdict.seconds);\n        return bury(',
       ),
-      core('claiming', 'starveOf(item, request', 'starveOf(item as never, request'),
+      core(
+        'claiming',
+        'starveOf(item, request.command, messageId, now), item)',
+        'starveOf(item as never, request.command, messageId, now), item as never)',
+      ),
     ],
   },
   {
@@ -133,8 +137,8 @@ export const MUTATIONS: readonly Mutation[] = [
       ),
       core(
         'claiming',
-        'expireUnlessFresh(item, request, verdict.act, delivery.log)',
-        "expireUnlessFresh(item, request, verdict.act === 'revive' ? 'revive' : 'claim', delivery.log)",
+        'expireUnlessFresh(item, request, verdict.act, delivery.log, line)',
+        "expireUnlessFresh(item, request, verdict.act === 'revive' ? 'revive' : 'claim', delivery.log, line)",
       ),
     ],
   },

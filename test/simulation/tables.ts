@@ -46,6 +46,13 @@ export function tablesOf(actors: Actors): Tables {
       get: (key) => actors.call(actor, `get ${key.SK}`, () => memory.get(key), read),
       update: (update) => actors.call(actor, `update ${update.key.SK}`, () => memory.update(update), write),
       put: (put) => actors.call(actor, `put ${put.item.SK}`, () => memory.put(put), write),
+      transact: (updates, others) =>
+        actors.call(
+          actor,
+          `transact ${updates.map(({ key }) => key.SK).join()}`,
+          () => memory.transact(updates, others),
+          write,
+        ),
       partition: (pk) => actors.call(actor, 'partition', () => memory.partition(pk), read),
       // A sweep looks at 16 shards: one await for those that hold nothing would only take time.
       openRuns: async (shard, until, limit) => {

@@ -21,6 +21,7 @@ function warmWorker({ tables, portsFor, handlerFor }: StageParts, first: Actor):
     get: (key) => store.get(key),
     update: (update) => store.update(update),
     put: (put) => store.put(put),
+    transact: (updates, others) => store.transact(updates, others),
     partition: (pk) => store.partition(pk),
     openRuns: (shard, until, limit) => store.openRuns(shard, until, limit),
   };

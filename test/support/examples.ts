@@ -145,6 +145,7 @@ export const aClaim = (changes: Partial<ClaimRequest> = {}): ClaimRequest => ({
   owner: 'owner-1',
   now: T0 + SECOND,
   leaseUntil: T0 + MINUTE,
+  atMostOnce: false,
   ...changes,
 });
 

@@ -3,7 +3,7 @@ import { PortUnavailable } from '#core/errors.ts';
 import type { Store } from '#core/store.ts';
 
 export interface StoreCall {
-  readonly name: 'get' | 'update' | 'put' | 'partition';
+  readonly name: 'get' | 'update' | 'put' | 'partition' | 'transact';
   readonly key: string;
   /** Calls of this name so far, this one included. */
   readonly number: number;
@@ -30,6 +30,8 @@ export function unreliableStore(store: Store, { before, lost }: Troubles): Store
     get: (key) => through('get', key.SK, () => store.get(key)),
     update: (update) => through('update', update.key.SK, () => store.update(update)),
     put: (put) => through('put', put.item.SK, () => store.put(put)),
+    transact: (updates, others) =>
+      through('transact', updates.map(({ key }) => key.SK).join(), () => store.transact(updates, others)),
     partition: (pk) => through('partition', pk, () => store.partition(pk)),
     openRuns: (shard, until, limit) => store.openRuns(shard, until, limit),
   };

@@ -9,7 +9,7 @@ import { aCommand, aRun, RUN_ID, reserve, SECOND, seed, T0 } from './examples.ts
 import { manualClock, seededIds } from './memory/determinate.ts';
 import { memoryLog } from './memory/log.ts';
 import { memoryPayloads } from './memory/payloads.ts';
-import { memoryStore } from './memory/store.ts';
+import { memoryStore, type OtherTables } from './memory/store.ts';
 
 type Handler = (input: { orderId: string }, context: TaskContext) => Promise<unknown>;
 
@@ -22,6 +22,8 @@ export interface Given {
   readonly contract?: TaskContract;
   /** What the worker sees of the store. */
   readonly store?: (memory: Store) => Store;
+  /** Tables of the handler's own. */
+  readonly others?: OtherTables;
   /** Draw of the jitter. Default 0.5. */
   readonly random?: number;
 }
@@ -36,8 +38,9 @@ export async function workBench({
   handler = async () => ({ reservationId: 'r-1', customer: 'Ada' }),
   store = (memory) => memory,
   random = 0.5,
+  others,
 }: Given) {
-  const memory = memoryStore();
+  const memory = memoryStore({ ...(others && { others }) });
   await seed(memory, run, ...(step ? [step] : []));
   const clock = manualClock(T0 + SECOND);
   const payloads = memoryPayloads();

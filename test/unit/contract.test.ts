@@ -24,6 +24,7 @@ describe('defineTask', () => {
       ...valid,
       expose: [],
       retry: { tries: 5, baseSeconds: 2, maxSeconds: 300 },
+      mode: 'normal',
     });
   });
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { claimOf, reviveOf } from '#core/claim.ts';
 import { buildCommand, dispatcher, enterStepOf, RUN_CLOSED } from '#core/dispatch.ts';
-import { DISPATCH_FAILED, type DispatchRequest } from '#core/dispatch-request.ts';
+import { DISPATCH_FAILED, type DispatchRequest, INVALID_COMMAND } from '#core/dispatch-request.ts';
 import type { Command } from '#core/envelope.ts';
+import { PayloadGone } from '#core/errors.ts';
 import {
   asRun,
   asStep,
@@ -13,6 +14,7 @@ import {
   stepItemKey,
 } from '#core/items.ts';
 import { fromInput, fromStep } from '#core/mapping.ts';
+import { partitionKeyOf } from '#core/ordering-key.ts';
 import { parseCommand } from '#core/read-command.ts';
 import { expiryOf, holdRunOf, redrivenRunOf } from '#core/run-changes.ts';
 import type { Item, Store } from '#core/store.ts';
@@ -440,4 +442,53 @@ test('a command built from what is stored is the one that was published', async 
   await dispatch(aDispatch());
   const built = await buildCommand(payloads, aRun(), (await stepNow()) as StepItem, []);
   expect(built).toEqual(commands.taken[0]);
+});
+
+describe('a task whose outcome is not known', () => {
+  test('fails each execution that comes to it, and is not sent again', async () => {
+    const { commands, answers, dispatch, stepNow } = await scene(
+      aRun({ execution: 2 }),
+      aDeadStep({ reason: 'unknown', atMostOnce: true }),
+    );
+    await dispatch(again());
+    expect(commands.taken).toEqual([]);
+    expect(answers.accepted).toEqual([
+      { token: 'token-2', error: 'TaskFailed', cause: expect.stringContaining('"reason":"unknown"') },
+    ]);
+    expect(await stepNow()).toMatchObject({
+      status: 'dead',
+      reason: 'unknown',
+      outcomeExecution: SECOND_EXECUTION,
+    });
+  });
+});
+
+describe('a task that keeps the order of its key', () => {
+  const ordered = (field: string) =>
+    aDispatch({ task: { type: reserve.type, version: 2, tries: 3, orderBy: field } });
+
+  test('carries a partition key: the same for the same value and tenant, and no name of anybody', async () => {
+    const { commands, dispatch } = await scene(aRun());
+    await dispatch(ordered('orderId'));
+    const [command] = commands.taken;
+    expect(command?.partitionkey).toBe(partitionKeyOf('acme', reserve.type, 'orderId', { orderId: 'o-1' }));
+    expect(command?.partitionkey).not.toContain('o-1');
+    expect(parseCommand(JSON.stringify(command))).toEqual(command);
+  });
+
+  test('without a value to order by fails its token by a name that is not tried again', async () => {
+    const { commands, answers, dispatch, log } = await scene(aRun());
+    await dispatch(ordered('account'));
+    expect(commands.taken).toEqual([]);
+    expect(answers.accepted).toMatchObject([
+      { token: 'token-1', error: INVALID_COMMAND, cause: expect.stringContaining('ordered by "account"') },
+    ]);
+    expect(log.lines).toContainEqual(expect.objectContaining({ message: 'command cannot be built' }));
+  });
+});
+
+test('a pointer that leads nowhere is no reason to give the step up: dispatch is tried again', async () => {
+  const run = aRun({ inputRef: 's3://payloads/payloads/acme/gone.json#0' });
+  const { dispatch } = await scene({ ...run, input: undefined as never });
+  await expect(dispatch(aDispatch())).rejects.toThrow(PayloadGone);
 });

@@ -99,3 +99,8 @@ describe('resumeRun', () => {
     expect(executions.started).toEqual([]);
   });
 });
+
+test('a held run with a task whose outcome is not known waits for a word', () => {
+  const step = aDeadStep({ reason: 'unknown', atMostOnce: true });
+  expect(whyNotResumed(held, [step], held.updatedAt)).toContain('edow task resolve');
+});

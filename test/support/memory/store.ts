@@ -1,6 +1,7 @@
 /** The store in memory: the rules of core over a map. Every call is atomic. */
-import type { Item, Key, Store, WriteResult } from '#core/store.ts';
+import type { Item, Key, Refusal, Store, WriteResult } from '#core/store.ts';
 import { applied, assertKeyKept, holds, storedItem, textOrder } from '#core/store-rules.ts';
+import type { TableWrite } from '#core/table-write.ts';
 import { OPEN_INDEX } from '#core/tables.ts';
 
 export interface MemoryStoreOptions {
@@ -8,7 +9,20 @@ export interface MemoryStoreOptions {
   readonly onChange?: (before: Item | undefined, after: Item) => void;
   /** Whether what is handed out is a copy. Default true; false is faster, for readers that change nothing. */
   readonly copies?: boolean;
+  /** Tables that are not ours: what a handler's writes do there. Default: there are none. */
+  readonly others?: OtherTables;
 }
+
+export interface OtherTables {
+  /** Why this write would be refused now; undefined: it would be taken. */
+  refusal(write: TableWrite): Refusal | undefined;
+  apply(write: TableWrite): void;
+}
+
+const NO_TABLES: OtherTables = {
+  refusal: () => ({ why: 'invalid' }),
+  apply: () => {},
+};
 
 export interface MemoryStore extends Store {
   /** Copies of all items, in the order of their keys. */
@@ -18,7 +32,11 @@ export interface MemoryStore extends Store {
 const idOf = ({ PK, SK }: Key): string => `${PK.length} ${PK}${SK}`;
 const byKey = (left: Key, right: Key): number => textOrder(left.PK, right.PK) || textOrder(left.SK, right.SK);
 
-export function memoryStore({ onChange, copies = true }: MemoryStoreOptions = {}): MemoryStore {
+export function memoryStore({
+  onChange,
+  copies = true,
+  others: tables = NO_TABLES,
+}: MemoryStoreOptions = {}): MemoryStore {
   const held = new Map<string, Item>();
 
   const handedOut = (item: Item): Item => (copies ? storedItem(item) : item);
@@ -44,6 +62,21 @@ export function memoryStore({ onChange, copies = true }: MemoryStoreOptions = {}
     put: async (put) => {
       const item = held.get(idOf(put.item));
       return holds(put.when, item) ? write(storedItem(put.item)) : refuse(item);
+    },
+    transact: async (updates, others = []) => {
+      const items = updates.map(({ key }) => held.get(idOf(key)));
+      const refusals = [
+        ...updates.map(({ key, when, changes }, at): Refusal | undefined => {
+          assertKeyKept(key, changes);
+          return holds(when, items[at]) ? undefined : { why: 'condition', item: copyOf(items[at]) };
+        }),
+        ...others.map((write) => tables.refusal(write)),
+      ];
+      if (refusals.some((refusal) => refusal !== undefined)) return { written: false, refusals };
+      for (const [at, update] of updates.entries())
+        if (Object.keys(update.changes).length > 0) write(applied(update, items[at]));
+      for (const other of others) tables.apply(other);
+      return { written: true };
     },
     partition: async (pk) =>
       [...held.values()]
