@@ -247,9 +247,8 @@ describe('deaths without a handler', () => {
       store: (memory) => ({
         ...memory,
         transact: async (updates, others) => {
-          if (!('reason' in (updates[0]?.changes ?? {}))) return memory.transact(updates, others);
-          const reason = (updates[0]?.changes['reason'] as { to?: string }).to;
-          if (reason !== 'key_parked') return memory.transact(updates, others);
+          const reason = updates[0]?.changes['reason'] as { to?: string } | undefined;
+          if (reason?.to !== 'key_parked') return memory.transact(updates, others);
           return { written: false, refusals: [{ why: 'condition', item: undefined }] };
         },
       }),
