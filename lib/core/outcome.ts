@@ -214,8 +214,7 @@ export function giveUpOf(
   };
 }
 
-const leaseIsOver = (now: number): Condition =>
-  all(CLAIMED, where('leaseUntil', '<', now - LEASE_GRACE_MS));
+const leaseIsOver = (now: number): Condition => all(CLAIMED, where('leaseUntil', '<', now - LEASE_GRACE_MS));
 
 /** Nobody holds the task, and another try may begin: not begun, between two tries, or its lease is over. */
 const unheld = (now: number): Condition =>

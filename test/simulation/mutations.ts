@@ -7,8 +7,8 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'outcome',
-        "where('fence', '=', item.fence),\n    where('owner', '=', item.owner ?? ''),",
-        "where('runId', '=', item.runId),",
+        "where('fence', '=', item.fence), where('owner', '=', item.owner ?? '')",
+        "where('runId', '=', item.runId)",
       ),
     ],
   },
