@@ -1,20 +1,24 @@
 /** Every minute: open runs that are due, and whatever fell through. */
 import { dynamoClient } from '#adapters/dynamo-client.ts';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
+import { dynamoViews } from '#adapters/dynamo-views.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnAnswers, sfnClient, sfnExecutions } from '#adapters/sfn.ts';
 import { sqsClient, sqsCommands, sqsQueueDepth } from '#adapters/sqs.ts';
+import { sqsDeadLetterPeek } from '#adapters/sqs-letters.ts';
 import { systemClock } from '#adapters/system.ts';
 import { closer } from '#core/close.ts';
 import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
 import { DEPLOYMENT, METRIC } from '#core/metric-names.ts';
 import { sweeper } from '#core/sweep.ts';
+import { letterSweeper } from '#core/sweep-letters.ts';
 import { chain } from '#runtime/chain.ts';
 import { required, requiredJson } from '#runtime/env.ts';
 import { count } from '#runtime/metrics.ts';
 
 const stateTable = required(ENV.stateTable);
-const store = dynamoStore(dynamoClient(), stateTable);
+const dynamo = dynamoClient();
+const store = dynamoStore(dynamo, stateTable);
 const sfn = sfnClient();
 const sqs = sqsClient();
 const workQueues = requiredJson<Record<string, string>>(ENV.workQueues);
@@ -30,10 +34,20 @@ const { sweep } = sweeper({
   closer: closer({ store, payloads, clock: systemClock }),
   workflows: new Map(Object.entries(requiredJson<Record<string, DeployedWorkflow>>(ENV.workflows))),
 });
+const { sweepLetters } = letterSweeper({
+  store,
+  views: dynamoViews(dynamo, required(ENV.viewsTable)),
+  letters: sqsDeadLetterPeek(sqs, requiredJson<Record<string, string>>(ENV.deadLetterQueues)),
+  clock: systemClock,
+});
+
+/** No pool's letters are begun with less than this left: some fifty of them are read, judged and let go. */
+const LETTERS_MS = 10_000;
 
 export const handler = chain('sweep', async (_event: unknown, context) => {
   const report = await sweep(context.log);
-  context.log.info('sweep', { ...report });
+  const letters = await sweepLetters(context.log, context.deadlineAt - LETTERS_MS);
+  context.log.info('sweep', { ...report, ...letters });
   // Held runs are looked at less and less often, and never forgotten: the alarm comes back until they are healed.
   count(METRIC.heldRuns, report.held, { [DEPLOYMENT]: stateTable });
 });

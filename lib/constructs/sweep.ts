@@ -23,6 +23,7 @@ export interface SweepProps {
   readonly state: dynamodb.Table;
   /** Index of open runs. */
   readonly openIndex: string;
+  readonly views: dynamodb.Table;
   readonly payloads: s3.Bucket;
   readonly commands: CommandTopic;
   readonly workflows: readonly Workflow[];
@@ -45,6 +46,20 @@ const onWorkQueues =
     fn.addEnvironment(ENV.workQueues, Stack.of(fn).toJsonString(Object.fromEntries(urls)));
   };
 
+/** Peeks at the dead letters of pools: looks, and lets them be seen again. */
+const onDeadLetters =
+  (pools: readonly WorkerPool[]): Access =>
+  (fn) => {
+    allow(
+      fn,
+      'sqs',
+      ['ReceiveMessage', 'ChangeMessageVisibility'],
+      pools.map(({ work }) => work.deadLetters.queueArn),
+    );
+    const urls = pools.map(({ poolName, work }) => [poolName, work.deadLetters.queueUrl] as const);
+    fn.addEnvironment(ENV.deadLetterQueues, Stack.of(fn).toJsonString(Object.fromEntries(urls)));
+  };
+
 /** Every minute: heals whatever a lost event, a killed function or a refused answer left behind. */
 export class Sweep extends Construct {
   readonly fn: lambda.Function;
@@ -58,11 +73,13 @@ export class Sweep extends Construct {
       // Ends before the next minute's call.
       timeout: Duration.seconds(50),
       uses: [
-        onTable(ENV.stateTable, props.state, ['UpdateItem', 'Query'], [props.openIndex]),
+        onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query'], [props.openIndex]),
+        onTable(ENV.viewsTable, props.views, ['PutItem']),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
         startsWorkflows(workflows),
         describesExecutions(workflows),
         onWorkQueues(props.commands.pools),
+        onDeadLetters(props.commands.pools),
       ],
     }).fn;
     grantAnswers(this.fn, workflows, stage);

@@ -83,6 +83,8 @@ export const DEAD_SHARDS = 16;
 
 /** Queue 4 days and dead letters 14: no event of the task comes later than this, days. */
 const LATEST_EVENT_DAYS = 18;
+/** SQS deletes a message 14 days after it was sent at the latest. */
+const LETTER_DAYS = 14;
 const DAY_SECONDS = 86_400;
 /** Bounds the index: a run that is held for longer keeps its items, its row goes. */
 const ROW_DAYS = 360;
@@ -90,3 +92,4 @@ const ROW_DAYS = 360;
 const after = (days: number, time: number): number => Math.floor(time / 1000) + days * DAY_SECONDS;
 export const deadRowExpiry = (diedAt: number): number => after(ROW_DAYS, diedAt);
 export const closedRowExpiry = (closedAt: number): number => after(LATEST_EVENT_DAYS, closedAt);
+export const letterExpiry = (sentAt: number): number => after(LETTER_DAYS, sentAt);

@@ -15,6 +15,8 @@ export const ENV = {
   tenants: 'EDOW_TENANTS',
   /** JSON: command type -> URL of the work queue, for the sweeper's look at its depth. */
   workQueues: 'EDOW_WORK_QUEUES',
+  /** JSON: pool -> URL of its dead-letter queue, for the sweeper's look at what died unseen. */
+  deadLetterQueues: 'EDOW_DEAD_LETTER_QUEUES',
   /** Tasks of one batch that run at the same time. */
   batchConcurrency: 'EDOW_BATCH_CONCURRENCY',
   /** Reference workers: the table that plays the downstream, or the real one's address. */

@@ -9,13 +9,26 @@ import {
   type ErrorClass,
   type Failure,
   type Outbox,
+  pairOf,
   type StepItem,
   stepItemKey,
 } from './items.ts';
 import { schemaUri } from './names.ts';
 import type { Result } from './result.ts';
 import { LEASE_GRACE_MS } from './retry.ts';
-import { all, any, type Condition, copyOf, gone, plus, to, toOrGone, type Update, where } from './store.ts';
+import {
+  addToSet,
+  all,
+  any,
+  type Condition,
+  copyOf,
+  gone,
+  plus,
+  to,
+  toOrGone,
+  type Update,
+  where,
+} from './store.ts';
 
 /** Event type told when any task gives up. */
 export const TASK_FAILED = 'edow.task.failed';
@@ -252,6 +265,32 @@ export function starveOf(item: StepItem, command: Command, messageId: string, no
     key: keyOf(item),
     when: all(unheld(now), where('fence', '=', item.fence), where('execution', '=', item.execution)),
     changes: deadChanges(item, command, 'starved', failure, messageId, now),
+  };
+}
+
+/**
+ * The task's message is among the dead letters, and none of our code gave it a reason: its function could not load, or
+ * throttling used up the receives. The pair counts as met: a redrive of the letter is a new chance.
+ */
+export function lostMessageOf(item: StepItem, command: Command, messageId: string, now: number): Update {
+  const failure: Failure = {
+    class: 'retryable',
+    name: 'MessageDied',
+    message: `the message went to the dead letters without an outcome (tries: ${item.tries}): its function did not load, was throttled or was lost`,
+    fingerprint: 'message-died',
+  };
+  return {
+    key: keyOf(item),
+    when: all(
+      unheld(now),
+      where('fence', '=', item.fence),
+      where('execution', '=', item.execution),
+      where('entry', '=', item.entry),
+    ),
+    changes: {
+      ...deadChanges(item, command, 'starved', failure, messageId, now),
+      met: addToSet(pairOf(item.execution, item.entry)),
+    },
   };
 }
 

@@ -83,6 +83,24 @@ export interface QueueDepth {
   waiting(commandType: string): Promise<number | undefined>;
 }
 
+/** A message among the dead letters of a pool. */
+export interface PeekedLetter {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly body: string;
+  /** When it was first sent, epoch milliseconds: moving to the dead letters keeps it. */
+  readonly sentAt: number;
+}
+
+/** Dead-letter queues of the pools. Nothing is deleted; what was peeked at is hidden from others for seconds only. */
+export interface DeadLetterPeek {
+  readonly pools: readonly string[];
+  /** About `limit` letters at most, each once. Empty: there are none, or others hold them. */
+  peek(pool: string, limit: number): Promise<readonly PeekedLetter[]>;
+  /** Lets them be seen again at once. What cannot be released comes back by itself. */
+  release(pool: string, letters: readonly PeekedLetter[]): Promise<void>;
+}
+
 /** Structured log. Fields never hold payloads, tokens or secrets. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;

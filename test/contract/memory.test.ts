@@ -3,7 +3,7 @@ import { describe } from 'vitest';
 import type { Command } from '#core/envelope.ts';
 import { manualClock } from '#test/memory/determinate.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
-import { memoryQueue, memoryQueueDepth, memoryRetryQueue } from '#test/memory/queues.ts';
+import { memoryDeadLetters, memoryQueue, memoryQueueDepth, memoryRetryQueue } from '#test/memory/queues.ts';
 import { memoryAnswers, memoryExecutions } from '#test/memory/state-machines.ts';
 import { memoryStore } from '#test/memory/store.ts';
 import { memoryTopic } from '#test/memory/topic.ts';
@@ -62,10 +62,13 @@ describe('queues', () =>
   queuesContract(async () => {
     const queue = memoryQueue(manualClock());
     const retryQueue = memoryRetryQueue();
+    const letters = memoryDeadLetters(manualClock(Date.now()), ['work']);
     return {
       visibility: queue.visibility,
       retryQueue,
       depth: memoryQueueDepth(new Map([['inventory.stock.reserve', queue]])),
+      letters,
+      bury: async (body) => void letters.add('work', body),
       enqueue: async () => queue.send('{}'),
       receive: async () => queue.receive()?.receiptHandle,
       retries: async () => [...retryQueue.records],

@@ -1,6 +1,6 @@
 /** What every adapter of the functions' queues does. */
 import { beforeAll, expect, test } from 'vitest';
-import type { QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
+import type { DeadLetterPeek, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
 
 export interface QueuesUnderTest {
   readonly visibility: Visibility;
@@ -11,6 +11,10 @@ export interface QueuesUnderTest {
   readonly enqueue: () => Promise<void>;
   /** Receives it; undefined when none is visible. Gives the receipt handle. */
   readonly receive: () => Promise<string | undefined>;
+  /** Knows the dead letters of pool `work`. */
+  readonly letters: DeadLetterPeek;
+  /** Puts a message among them. */
+  readonly bury: (body: string) => Promise<void>;
   /** Bodies in the retry queue. */
   readonly retries: () => Promise<string[]>;
 }
@@ -45,5 +49,27 @@ export function queuesContract(make: () => Promise<QueuesUnderTest>): void {
     const record = '{"PK":"RUN#01","SK":"STEP#Reserve","text":"ä \\u0000 \\uffff"}';
     await queues.retryQueue.send(record);
     expect(await queues.retries()).toEqual([record]);
+  });
+
+  test('a peek at dead letters shows each once, hides them until they are released, and deletes nothing', async () => {
+    const { letters, bury } = queues;
+    expect(letters.pools).toEqual(['work']);
+    expect(await letters.peek('work', 50)).toEqual([]);
+    const began = Date.now();
+    const bodies = Array.from({ length: 13 }, (_, index) => `letter ${index} ä \u{1f4ee}`);
+    for (const body of bodies) await bury(body);
+    const seen = await letters.peek('work', 50);
+    expect(seen.map(({ body }) => body).sort()).toEqual([...bodies].sort());
+    expect(new Set(seen.map(({ messageId }) => messageId)).size).toBe(13);
+    for (const { sentAt } of seen)
+      expect(Number.isFinite(sentAt) && sentAt > began - 365 * 86_400_000).toBe(true);
+    expect(await letters.peek('work', 50)).toEqual([]);
+    await letters.release('work', seen);
+    const again = await letters.peek('work', 5);
+    expect(again.length).toBeGreaterThanOrEqual(5);
+    expect(again.length).toBeLessThan(13);
+    await letters.release('work', again);
+    const ids = (some: readonly { messageId: string }[]) => some.map(({ messageId }) => messageId).sort();
+    expect(ids(await letters.peek('work', 50))).toEqual(ids(seen));
   });
 }

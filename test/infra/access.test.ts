@@ -33,6 +33,7 @@ function nameOf(resource: unknown): string {
     [/CommandsTopic/, 'commands'],
     [/^\{"Ref":"Events/, 'events'],
     [/Pool(\w+?)WorkQueue/, 'work queue'],
+    [/Pool(\w+?)WorkDeadLetters/, 'work dead letters'],
     [/RetryDeadLetters/, 'retry dead letters'],
     [/RetryQueue/, 'retry queue'],
     [/ProjectInboxQueue/, 'inbox'],
@@ -128,13 +129,17 @@ const EXPECTED: Record<string, string[]> = {
     'states:DescribeExecution executions of order',
   ],
   Sweep: [
+    'dynamodb:GetItem state',
+    'dynamodb:PutItem views',
     'dynamodb:Query state',
     'dynamodb:Query state/index/open',
     'dynamodb:UpdateItem state',
     's3:GetObject payloads/*',
     's3:ListBucket payloads',
     's3:PutObject payloads/*',
+    'sqs:ChangeMessageVisibility work dead letters',
     'sqs:GetQueueAttributes work queue',
+    'sqs:ReceiveMessage work dead letters',
     'sqs:SendMessage work queue',
     'states:DescribeExecution executions of order',
     'states:StartExecution machine order',
@@ -228,7 +233,7 @@ const VARIABLES: Record<string, string[]> = {
   Relay: [eventsTopic, retryQueue],
   Project: [viewsTable],
   Close: [stateTable, payloadBucket],
-  Sweep: [stateTable, payloadBucket, workflows, workQueues],
+  Sweep: [stateTable, viewsTable, payloadBucket, workflows, workQueues, ENV.deadLetterQueues],
 };
 
 describe('a function knows exactly this', () => {

@@ -24,6 +24,7 @@ const ENVIRONMENT: Record<string, string> = {
   [ENV.workflows]: '{}',
   [ENV.tenants]: '{}',
   [ENV.workQueues]: '{}',
+  [ENV.deadLetterQueues]: '{}',
   [ENV.batchConcurrency]: '10',
   [ENV.logLevel]: 'info',
   [ENV.downstreamUrl]: '',

@@ -34,6 +34,8 @@ export interface Books {
   /** Since when a run has been running, and what it is now. */
   readonly running: Map<string, number>;
   readonly accepted: Map<string, string>;
+  /** Begin of the last sweep that went through without an error. */
+  readonly swept: { last: number };
   follow(change: Change): void;
   begins(taskId: string): HandlerRun;
   /** The try was deferred: it does not count. */
@@ -192,6 +194,7 @@ export function booksOf(plan: Plan, now: () => number): Books {
     reasons,
     running,
     accepted,
+    swept: { last: Number.NEGATIVE_INFINITY },
     follow({ before, after }: { before: Item | undefined; after: Item }) {
       if (after.SK === 'RUN') followRun(before && asRun(before), asRun(after));
       else if (after.SK.startsWith('STEP#')) followStep(before && asStep(before), asStep(after));

@@ -291,4 +291,8 @@ export const MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'a message that died unseen leaves its task waiting',
+    patches: [core('sweep-letters', 'if (!isLost(step, command)) return true;', 'return true;')],
+  },
 ];

@@ -1,5 +1,13 @@
 /** Clients that ask for runs, and the operator who mends, replays and resumes. */
-import { asRun, asStep, executionName, type RunItem, type StepItem, splitPartition } from '#core/items.ts';
+import {
+  asRun,
+  asStep,
+  executionName,
+  type RunItem,
+  type StepItem,
+  splitPartition,
+  stepItemKey,
+} from '#core/items.ts';
 import { isUnreadable, parseCommand } from '#core/read-command.ts';
 import { MAX_RESUMES, resumeRun } from '#core/resume.ts';
 import type { RunRequest } from '#core/trigger.ts';
@@ -81,6 +89,9 @@ export function clientsOf({ plan, clockwork, faults, random, books, stages }: Pe
 const LOOK_MS = [2 * MINUTE, 8 * MINUTE] as const;
 const QUICK_LOOK_MS = [5000, MINUTE] as const;
 
+/** The sweeper gives up a task that has been quiet for two minutes; its clock is off by seconds. */
+const UNSEEN_MS = 2 * MINUTE + 15_000;
+
 export interface Operator {
   /** Whether something is left that only a person can do. */
   needed(): boolean;
@@ -126,6 +137,27 @@ export function operatorOf(parts: PeopleParts): Operator {
     [...pools.values()].flatMap((queue) =>
       [...queue.deadLetters.values()].map((message) => ({ queue, message })),
     );
+  /** What the sweeper holds just now is not to be seen. */
+  const visible = () => letters().filter(({ message }) => message.visibleAt <= clockwork.now());
+
+  /** Nothing had happened to a task for long when a sweep went by, its message lies among the dead letters, and nobody has said why. */
+  function checkReason({ message }: { message: Message }): void {
+    const command = parseCommand(message.body);
+    if (isUnreadable(command)) return;
+    const item = tables.item(stepItemKey(command.runid, command.step));
+    if (item === undefined) return;
+    const step = asStep(item);
+    const since = Math.max(
+      message.diedAt,
+      step.entered,
+      step.notBefore ?? 0,
+      step.attempts?.at(-1)?.endedAt ?? 0,
+    );
+    const waits = step.status === 'ready' || step.status === 'retrying';
+    const same = step.execution === command.execution && step.entry === command.entry;
+    if (waits && same && since + UNSEEN_MS < books.swept.last)
+      books.breaks(`5: ${message.id} has been a dead letter for long while ${command.id} is ${step.status}`);
+  }
 
   const heldRuns = (): { run: RunItem; steps: StepItem[] }[] =>
     [...books.planned.keys()].flatMap((runId) => {
@@ -149,11 +181,12 @@ export function operatorOf(parts: PeopleParts): Operator {
 
   function look(): void {
     clockwork.at(clockwork.now() + random.between(...lookMs), look, 'idle');
+    letters().forEach(checkReason);
     if (clockwork.now() < plan.fixedAt) {
       lookEarly();
       return;
     }
-    for (const { queue, message } of letters()) sendBack(queue, message, wayBack());
+    for (const { queue, message } of visible()) sendBack(queue, message, wayBack());
     for (const queue of retries) for (const message of queue.deadLetters.values()) moveBack(queue, message);
     const failed = machine.executions().filter(({ status }) => status === 'FAILED' || status === 'TIMED_OUT');
     for (const { name } of failed) if (faults.strikes('redrive of an older execution')) machine.redrive(name);
@@ -166,7 +199,7 @@ export function operatorOf(parts: PeopleParts): Operator {
 
   /** Before the fix: a replay too early, an execution stopped by hand. */
   function lookEarly(): void {
-    for (const { queue, message } of letters())
+    for (const { queue, message } of visible())
       if (faults.strikes('replay before the fix')) sendBack(queue, message, wayBack());
     for (const { name, status } of machine.executions())
       if (status === 'RUNNING' && faults.strikes('execution stopped by hand')) machine.stop(name);

@@ -5,14 +5,17 @@ import type { Command, Envelope } from '#core/envelope.ts';
 import type {
   Answers,
   Commands,
+  DeadLetterPeek,
   Events,
   Executions,
   Ids,
   Payloads,
   QueueDepth,
+  Views,
   Visibility,
 } from '#core/ports.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
+import { memoryViews } from '#test/memory/views.ts';
 import type { Actor, Actors, CallFaults } from './actors.ts';
 import type { Books } from './books.ts';
 import { SUBSCRIBERS } from './books.ts';
@@ -20,7 +23,7 @@ import type { Clockwork } from './clockwork.ts';
 import type { Faults } from './faults.ts';
 import type { Machine } from './machine.ts';
 import type { Plan } from './plan.ts';
-import type { Queue } from './queues.ts';
+import type { Message, Queue } from './queues.ts';
 import type { Random } from './random.ts';
 
 export interface PortParts {
@@ -42,6 +45,8 @@ export interface ActorPorts {
   readonly events: Events;
   readonly payloads: Payloads;
   readonly queues: QueueDepth;
+  readonly letters: DeadLetterPeek;
+  readonly views: Pick<Views, 'putDead'>;
   readonly ids: Ids;
   visibility(queue: Queue): Visibility;
 }
@@ -57,6 +62,8 @@ const HIDDEN_MS = [20_000, 240_000] as const;
 export function portsOf(parts: PortParts) {
   const { clockwork, faults, actors, random, books, machine, pools, plan } = parts;
   const payloads = memoryPayloads();
+  const views = memoryViews();
+  const poolOf = (name: string) => [...pools.values()].find((queue) => queue.name === name);
   const bytes = (count: number): Buffer => {
     const drawn = Buffer.allocUnsafe(count);
     for (let at = 0; at < count; at += 1) drawn[at] = random.between(0, 255);
@@ -140,6 +147,21 @@ export function portsOf(parts: PortParts) {
         get: (pointer) => actors.call(actor, 'get payload', () => payloads.get(pointer), bucket),
       },
       queues: { waiting: (type) => call('queue depth', () => pools.get(type)?.waiting()) },
+      letters: {
+        pools: [...pools.values()].map(({ name }) => name),
+        peek: (name, limit) =>
+          call('peek at dead letters', () => (poolOf(name)?.peek(limit) ?? []).map(peeked), {
+            refused: ['describe throttled'],
+          }),
+        release: (name, letters) =>
+          call('release dead letters', () =>
+            poolOf(name)?.release(letters.map(({ messageId }) => messageId)),
+          ),
+      },
+      views: {
+        putDead: (row) =>
+          actors.call(actor, 'put dead', () => views.putDead(row), { refused: ['store throttled'] }),
+      },
       ids: {
         runId: () => ulid(clockwork.now(), bytes(10)),
         nonce: () => hex(8),
@@ -155,6 +177,8 @@ export function portsOf(parts: PortParts) {
     };
   };
 }
+
+const peeked = ({ id, body, sentAt }: Message) => ({ messageId: id, receiptHandle: id, body, sentAt });
 
 export type PortsFor = ReturnType<typeof portsOf>;
 

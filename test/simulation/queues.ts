@@ -18,6 +18,8 @@ export interface Message {
   burnt: number;
   /** The function saw its last receive to the end. */
   seen: boolean;
+  /** When it went to the dead letters. */
+  diedAt: number;
 }
 
 export interface Received {
@@ -50,6 +52,9 @@ export interface Queue {
   readonly name: string;
   readonly deadLetters: Map<string, Message>;
   send(parts: { body: string; replay?: number; origin: Message['origin']; hiddenMs?: number }): Message;
+  /** Dead letters that nobody holds, which are hidden from now on; and seen again. */
+  peek(limit: number): Message[];
+  release(ids: readonly string[]): void;
   /** As ChangeMessageVisibility: an old receipt changes nothing. */
   hide(receiptHandle: string, seconds: number): void;
   waiting(): number;
@@ -61,6 +66,10 @@ export interface Queue {
   pause(milliseconds: number): void;
 }
 
+/** A peek at dead letters hides them for so long, unless they are released. */
+const PEEK_MS = 20_000;
+/** Between two receives of a message that no function gets to see. */
+const DOOMED_MS = [500, 5000] as const;
 /** The mapping gathers messages for a moment. */
 const POLL_MS = [5, 60] as const;
 
@@ -99,6 +108,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
   function receive(message: Message): Received | undefined {
     if (message.receives >= options.maxReceiveCount) {
       messages.delete(message.id);
+      message.diedAt = clockwork.now();
       deadLetters.set(message.id, message);
       options.onDeadLetter?.(message);
       return undefined;
@@ -110,6 +120,11 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
     if (strikes('receives all burnt')) doomed ??= message.id;
     if (doomed === message.id || strikes('receive burnt')) {
       message.burnt += 1;
+      if (doomed === message.id) {
+        // A function that is throttled or cannot load gives it back soon: the letter is there before its step gives up.
+        message.visibleAt = clockwork.now() + random.between(...DOOMED_MS);
+        wakeAt(message.visibleAt);
+      }
       return undefined;
     }
     if (strikes('message handed out twice')) {
@@ -146,11 +161,23 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
         receives: 0,
         burnt: 0,
         seen: false,
+        diedAt: 0,
         visibleAt: clockwork.now() + hiddenMs,
       };
       messages.set(message.id, message);
       wakeAt(message.visibleAt + random.between(...POLL_MS));
       return message;
+    },
+    peek(limit) {
+      const letters = [...deadLetters.values()].filter(({ visibleAt }) => visibleAt <= clockwork.now());
+      for (const letter of letters.slice(0, limit)) letter.visibleAt = clockwork.now() + PEEK_MS;
+      return letters.slice(0, limit);
+    },
+    release(ids) {
+      for (const id of ids) {
+        const letter = deadLetters.get(id);
+        if (letter) letter.visibleAt = clockwork.now();
+      }
     },
     hide(receiptHandle, seconds) {
       const [id = '', receive] = receiptHandle.split('#');

@@ -214,8 +214,9 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   const operator = operatorOf(people);
   const everyMinute = (): void => {
     clockwork.at(clockwork.now() + MINUTE, everyMinute, 'idle');
-    // A sweep that finds nothing due does nothing.
-    if (tables.isDue(clockwork.now() + 10_000)) stages.sweep();
+    // A sweep that finds nothing due and no letters does nothing.
+    const hasLetters = [...pools.values()].some(({ deadLetters }) => deadLetters.size > 0);
+    if (hasLetters || tables.isDue(clockwork.now() + 10_000)) stages.sweep(clockwork.now());
   };
   clockwork.at(START + random.between(0, MINUTE), everyMinute, 'idle');
   clockwork.at(plan.calmAt, () => faults.calm());

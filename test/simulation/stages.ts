@@ -9,6 +9,7 @@ import { asStep } from '#core/items.ts';
 import type { Log } from '#core/ports.ts';
 import { relayer } from '#core/relay.ts';
 import { sweeper } from '#core/sweep.ts';
+import { letterSweeper } from '#core/sweep-letters.ts';
 import { type Accepted, type RunRequest, trigger } from '#core/trigger.ts';
 import { batch } from '#runtime/batch.ts';
 import type { StageContext } from '#runtime/chain.ts';
@@ -180,15 +181,22 @@ export function stagesOf(parts: StageParts) {
     );
   }
 
-  function sweep(): void {
+  function sweep(now: number): void {
+    let failed = false;
     actors.spawn(
       'sweep',
       SWEEP_MS,
       async (actor) => {
         const ports = portsAndStore(actor);
-        await sweeper({ ...ports, closer: closer(ports) }).sweep(actors.log(actor));
+        const log = actors.log(actor, () => {
+          failed = true;
+        });
+        await sweeper({ ...ports, closer: closer(ports) }).sweep(log);
+        await letterSweeper(ports).sweepLetters(log, actor.deadline + actor.skew);
       },
-      () => undefined,
+      (how) => {
+        if (how !== 'killed' && 'value' in how && !failed) books.swept.last = now;
+      },
     );
   }
 

@@ -17,6 +17,7 @@ import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { executionArn, sfnAnswers, sfnClient, sfnExecutions } from '#adapters/sfn.ts';
 import { snsClient, snsCommands } from '#adapters/sns-publisher.ts';
 import { sqsClient, sqsQueueDepth, sqsRetryQueue, sqsVisibility } from '#adapters/sqs.ts';
+import { sqsDeadLetterPeek } from '#adapters/sqs-letters.ts';
 import { systemIds } from '#adapters/system.ts';
 import type { PayloadsUnderTest } from '../contract/payloads.contract.ts';
 import type { QueuesUnderTest } from '../contract/queues.contract.ts';
@@ -108,10 +109,14 @@ export async function cloudQueues(): Promise<QueuesUnderTest> {
   const client = sqsClient();
   const work = await createQueue(client, 'work');
   const retry = await createQueue(client, 'retry');
+  const dead = await createQueue(client, 'dead');
   return {
     visibility: sqsVisibility(client, work.url),
     retryQueue: sqsRetryQueue(client, retry.url),
     depth: sqsQueueDepth(client, { 'inventory.stock.reserve': work.url }),
+    letters: sqsDeadLetterPeek(client, { work: dead.url }),
+    bury: async (body) =>
+      void (await client.send(new SendMessageCommand({ QueueUrl: dead.url, MessageBody: body }))),
     enqueue: async () =>
       void (await client.send(new SendMessageCommand({ QueueUrl: work.url, MessageBody: '{}' }))),
     receive: async () => (await receiveOne(client, work, 0))[0]?.ReceiptHandle,

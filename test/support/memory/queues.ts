@@ -1,5 +1,5 @@
 /** Queues in memory. */
-import type { Clock, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
+import type { Clock, DeadLetterPeek, PeekedLetter, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
 
 export interface ReceivedMessage {
   readonly receiptHandle: string;
@@ -73,3 +73,41 @@ export function memoryRetryQueue(): MemoryRetryQueue {
 export const memoryQueueDepth = (queues: ReadonlyMap<string, Pick<MemoryQueue, 'waiting'>>): QueueDepth => ({
   waiting: async (commandType) => queues.get(commandType)?.waiting(),
 });
+
+export interface MemoryDeadLetters extends DeadLetterPeek {
+  /** Puts a message among the dead letters of a pool; gives its id. */
+  add(pool: string, body: string, sentAt?: number): string;
+  remove(pool: string, messageId: string): void;
+}
+
+/** How long a peek hides a letter, as on SQS. */
+const PEEK_MS = 20_000;
+
+export function memoryDeadLetters(clock: Clock, pools: readonly string[]): MemoryDeadLetters {
+  const queues = new Map(
+    pools.map((pool) => [pool, new Map<string, PeekedLetter & { visibleAt: number }>()]),
+  );
+  const of = (pool: string) => queues.get(pool) ?? new Map<string, PeekedLetter & { visibleAt: number }>();
+  let made = 0;
+  return {
+    pools,
+    add(pool, body, sentAt = clock.now()) {
+      made += 1;
+      const messageId = `letter-${made}`;
+      of(pool).set(messageId, { messageId, receiptHandle: `handle-${made}`, body, sentAt, visibleAt: 0 });
+      return messageId;
+    },
+    remove: (pool, messageId) => void of(pool).delete(messageId),
+    async peek(pool, limit) {
+      const seen = [...of(pool).values()].filter(({ visibleAt }) => visibleAt <= clock.now()).slice(0, limit);
+      for (const letter of seen) letter.visibleAt = clock.now() + PEEK_MS;
+      return seen.map(({ visibleAt: _, ...letter }) => letter);
+    },
+    async release(pool, letters) {
+      for (const { messageId } of letters) {
+        const letter = of(pool).get(messageId);
+        if (letter) letter.visibleAt = clock.now();
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** Dead-letter queues, looked into. */
+import {
+  ChangeMessageVisibilityBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { DeadLetterPeek, PeekedLetter } from '#core/ports.ts';
+import { call } from './call.ts';
+
+/** Messages of one call, SQS's limit. */
+const BATCH = 10;
+/** Long enough for the writes about a pool's letters; a look that is cut short hides nothing for longer. Seconds. */
+const HIDDEN_SECONDS = 20;
+
+const letterOf = ({ MessageId, ReceiptHandle, Body, Attributes }: Message): PeekedLetter => ({
+  messageId: MessageId ?? '',
+  receiptHandle: ReceiptHandle ?? '',
+  body: Body ?? '',
+  sentAt: Number(Attributes?.SentTimestamp ?? 0),
+});
+
+/** @param queues pool -> URL of its dead-letter queue */
+export const sqsDeadLetterPeek = (
+  client: SQSClient,
+  queues: Readonly<Record<string, string>>,
+): DeadLetterPeek => ({
+  pools: Object.keys(queues),
+
+  async peek(pool, limit) {
+    const letters = new Map<string, PeekedLetter>();
+    for (;;) {
+      // A short poll: an empty answer may miss a letter, and the next look is a minute away.
+      const command = new ReceiveMessageCommand({
+        QueueUrl: queues[pool],
+        MaxNumberOfMessages: BATCH,
+        VisibilityTimeout: HIDDEN_SECONDS,
+        MessageSystemAttributeNames: ['SentTimestamp'],
+      });
+      const { Messages = [] } = await call('ReceiveMessage', () => client.send(command));
+      const before = letters.size;
+      for (const message of Messages) letters.set(message.MessageId ?? '', letterOf(message));
+      if (letters.size === before || letters.size >= limit) return [...letters.values()];
+    }
+  },
+
+  async release(pool, letters) {
+    for (let from = 0; from < letters.length; from += BATCH) {
+      const command = new ChangeMessageVisibilityBatchCommand({
+        QueueUrl: queues[pool],
+        Entries: letters.slice(from, from + BATCH).map(({ receiptHandle }, index) => ({
+          Id: String(index),
+          ReceiptHandle: receiptHandle,
+          VisibilityTimeout: 0,
+        })),
+      });
+      await call('ChangeMessageVisibilityBatch', () => client.send(command));
+    }
+  },
+});

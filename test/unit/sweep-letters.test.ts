@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest';
+import { verdictOn } from '#core/claim.ts';
+import type { Command } from '#core/envelope.ts';
+import { PortUnavailable } from '#core/errors.ts';
+import { asStep, type StepItem, stepItemKey } from '#core/items.ts';
+import { parkKey } from '#core/parking.ts';
+import type { DeadLetterPeek } from '#core/ports.ts';
+import type { Store } from '#core/store.ts';
+import { letterSweeper } from '#core/sweep-letters.ts';
+import {
+  aClaim,
+  aCommand,
+  aDeadStep,
+  aDoneStep,
+  aStep,
+  FIRST,
+  MINUTE,
+  RUN_ID,
+  SECOND,
+  seed,
+  T0,
+} from '#test/examples.ts';
+import { manualClock } from '#test/memory/determinate.ts';
+import { memoryLog } from '#test/memory/log.ts';
+import { memoryDeadLetters } from '#test/memory/queues.ts';
+import { memoryStore } from '#test/memory/store.ts';
+import { memoryViews } from '#test/memory/views.ts';
+
+const AT = T0 + 20 * MINUTE;
+
+async function scene(
+  steps: readonly StepItem[],
+  ports: { store?: Partial<Store>; letters?: Partial<DeadLetterPeek> } = {},
+) {
+  const clock = manualClock(AT);
+  const memory = memoryStore();
+  await seed(memory, ...steps);
+  const views = memoryViews();
+  const letters = memoryDeadLetters(clock, ['inventory', 'payment']);
+  const log = memoryLog();
+  const { sweepLetters } = letterSweeper({
+    store: { ...memory, ...ports.store },
+    views,
+    letters: { ...letters, ...ports.letters },
+    clock,
+  });
+  return {
+    clock,
+    memory,
+    views,
+    letters,
+    log,
+    sweep: (until = AT + MINUTE) => sweepLetters(log, until),
+    bury: (body: unknown = aCommand(), sentAt = T0) =>
+      letters.add('inventory', typeof body === 'string' ? body : JSON.stringify(body), sentAt),
+    step: async () => asStep((await memory.get(stepItemKey(RUN_ID, 'Reserve'))) ?? ({} as never)),
+  };
+}
+
+const CLAIMED: Partial<StepItem> = { status: 'claimed', fence: 1, tries: 1, started: 1, owner: 'o' };
+
+describe('a message that died without our code', () => {
+  test.each<[string, Partial<StepItem>]>([
+    ['that nobody ever met', {}],
+    ['that waits for its next try', { status: 'retrying', fence: 1, tries: 1, notBefore: AT - 3 * MINUTE }],
+    ['whose worker was lost', { ...CLAIMED, leaseUntil: AT - 3 * MINUTE }],
+  ])('ends the task %s, with that on record', async (_what, changes) => {
+    const { sweep, bury, step, log } = await scene([aStep(changes)]);
+    const messageId = bury();
+    expect(await sweep()).toEqual({ died: 1, strange: 0 });
+    const dead = await step();
+    expect(dead).toMatchObject({
+      status: 'dead',
+      reason: 'starved',
+      failure: { class: 'retryable', name: 'MessageDied', fingerprint: 'message-died' },
+      deadAt: AT,
+      deadMessageId: messageId,
+      outcomeExecution: FIRST,
+      outbox: { type: 'edow.task.failed' },
+    });
+    expect(log.lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+      'task died with its message',
+    ]);
+    // The letter, sent back as AWS does it: another id, a new send time, the same body.
+    const moved = aClaim({ messageId: 'moved', sentAt: AT + 16 * SECOND, now: AT + 17 * SECOND });
+    expect(verdictOn(dead, moved).act).toBe('revive');
+    expect(verdictOn(dead, { ...moved, messageId }).act).toBe('burn');
+  });
+
+  test.each<[string, Partial<StepItem>]>([
+    ['was entered a minute ago', { entered: AT - MINUTE }],
+    ['waits for a later try', { status: 'retrying', notBefore: AT + MINUTE }],
+    [
+      'failed a minute ago',
+      {
+        status: 'retrying',
+        attempts: [
+          {
+            fence: 1,
+            startedAt: AT - 2 * MINUTE,
+            endedAt: AT - MINUTE,
+            class: 'retryable',
+            name: 'E',
+            message: '',
+            worker: 'v1',
+          },
+        ],
+      },
+    ],
+    ['is in the hands of a worker', { ...CLAIMED, leaseUntil: AT + MINUTE }],
+    ['has a claim without an end', CLAIMED],
+  ])('leaves a task alone that %s: another copy may be on its way', async (_what, changes) => {
+    const { sweep, bury, step } = await scene([aStep(changes)]);
+    bury();
+    const before = await step();
+    expect(await sweep()).toEqual({ died: 0, strange: 0 });
+    expect(await step()).toEqual(before);
+  });
+
+  test('is asked about again until the task has been quiet for two minutes', async () => {
+    const { sweep, bury, step, clock } = await scene([aStep({ entered: AT - MINUTE })]);
+    bury();
+    await sweep();
+    clock.pass(MINUTE);
+    expect(await sweep(clock.now())).toMatchObject({ died: 1 });
+    expect(await step()).toMatchObject({ status: 'dead' });
+  });
+
+  test.each<[string, Partial<Command>]>([
+    ['of an older execution', { execution: FIRST - 1 }],
+    ['of an older entry', { entry: 0 }],
+  ])('%s says nothing about the present one', async (_what, changes) => {
+    const { sweep, bury, step } = await scene([aStep({ entry: 1 })]);
+    bury(aCommand({ entry: 1, ...changes }));
+    expect(await sweep()).toMatchObject({ died: 0 });
+    expect(await step()).toMatchObject({ status: 'ready' });
+  });
+
+  test.each([
+    ['is dead already', aDeadStep()],
+    ['is done', aDoneStep()],
+  ])('changes nothing on a task that %s, and is looked up once', async (_what, item) => {
+    let reads = 0;
+    const { sweep, bury, step, memory, views } = await scene([item], {
+      store: {
+        get: (key) => {
+          reads += 1;
+          return memory.get(key);
+        },
+      },
+    });
+    bury();
+    await sweep();
+    await sweep();
+    expect(reads).toBe(1);
+    expect(await step()).toEqual(item);
+    expect((await views.listDead({ shard: 0, limit: 100 })).rows).toEqual([]);
+  });
+
+  test('a claim of a task that is tried once only ends as unknown: a person decides', async () => {
+    const { sweep, bury, step } = await scene([
+      aStep({ ...CLAIMED, atMostOnce: true, leaseUntil: AT - 3 * MINUTE }),
+    ]);
+    bury();
+    expect(await sweep()).toEqual({ died: 1, strange: 0 });
+    expect(await step()).toMatchObject({ status: 'dead', reason: 'unknown' });
+  });
+
+  test('in an ordered pool the death parks its key', async () => {
+    const { sweep, bury, step, memory } = await scene([aStep()]);
+    bury(aCommand({ partitionkey: 'k1' }));
+    expect(await sweep()).toEqual({ died: 1, strange: 0 });
+    expect(await step()).toMatchObject({ status: 'dead', parkedAt: 'PARK#inventory#k1' });
+    expect(await memory.get(parkKey('inventory', 'k1'))).toMatchObject({ head: `${RUN_ID}/Reserve/0` });
+  });
+
+  test('a task that went on between the look and the write is left alone', async () => {
+    const { sweep, bury, step } = await scene([aStep()], {
+      store: { update: async () => ({ written: false, item: undefined }) },
+    });
+    bury();
+    expect(await sweep()).toEqual({ died: 0, strange: 0 });
+    expect(await step()).toMatchObject({ status: 'ready' });
+  });
+});
+
+describe('a message of no task', () => {
+  test('that nothing can read has a row, without its content', async () => {
+    const { sweep, bury, views, log } = await scene([]);
+    const messageId = bury('SECRET ä', T0 - MINUTE);
+    expect(await sweep()).toEqual({ died: 0, strange: 1 });
+    const expected = {
+      kind: 'message',
+      messageId,
+      pool: 'inventory',
+      reason: 'unreadable',
+      problem: 'the body is not JSON',
+      bytes: 9,
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      firstAt: T0 - MINUTE,
+      lastAt: AT,
+      expiresAt: (T0 - MINUTE) / 1000 + 14 * 86_400,
+    };
+    expect(await views.deadMessage(messageId)).toEqual(expected);
+    expect(JSON.stringify([await views.deadMessage(messageId), log.lines])).not.toContain('SECRET');
+    expect(await sweep()).toEqual({ died: 0, strange: 0 });
+  });
+
+  test('whose task is not on record has one too', async () => {
+    const { sweep, bury, views } = await scene([]);
+    const messageId = bury();
+    await sweep();
+    expect(await views.deadMessage(messageId)).toMatchObject({ reason: 'not on record' });
+    expect(await views.deadMessage(messageId)).not.toHaveProperty('problem');
+  });
+});
+
+describe('the look', () => {
+  test('lets every letter be seen again, also when a write fails', async () => {
+    const { sweep, bury, letters, log } = await scene([], {
+      store: {
+        get: async () => {
+          throw new PortUnavailable('throttled');
+        },
+      },
+    });
+    bury();
+    bury();
+    expect(await sweep()).toEqual({ died: 0, strange: 0 });
+    expect(await letters.peek('inventory', 10)).toHaveLength(2);
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { pool: 'inventory' } }]);
+  });
+
+  test('begins no pool when the time is over', async () => {
+    const { sweep, bury } = await scene([]);
+    bury('x');
+    expect(await sweep(AT - 1)).toEqual({ died: 0, strange: 0 });
+    expect(await sweep(AT)).toEqual({ died: 0, strange: 1 });
+  });
+
+  test('remembers a bounded number of letters', async () => {
+    const { sweep, letters, bury } = await scene([]);
+    for (let round = 0; round < 22; round += 1) {
+      const ids = Array.from({ length: 50 }, () => bury(`x${round}`));
+      await sweep();
+      for (const id of ids) letters.remove('inventory', id);
+    }
+    bury('y');
+    expect(await sweep()).toEqual({ died: 0, strange: 1 });
+  });
+});
