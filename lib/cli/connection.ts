@@ -5,9 +5,8 @@ import { fromNodeProviderChain } from '@aws-sdk/credential-providers';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnExecutions } from '#adapters/sfn.ts';
-import { sqsCommands } from '#adapters/sqs.ts';
 import { asStep, stepItemKey } from '#core/items.ts';
-import type { Commands, Executions, Payloads } from '#core/ports.ts';
+import type { Executions, Payloads } from '#core/ports.ts';
 import type { Store } from '#core/store.ts';
 import { enterCloud, REGION } from '#local/cloud.ts';
 import { cloudStatus } from '#local/emulator.ts';
@@ -53,8 +52,6 @@ export interface Connection {
   store(): Promise<Store>;
   /** The payload bucket. */
   payloads(): Promise<Payloads>;
-  /** Commands, straight to their work queues. */
-  commands(): Promise<Commands>;
   readonly feeds: Feeds;
   lookUp: TaskLookup;
   /** ARN of whose credentials these are. */
@@ -149,11 +146,6 @@ export async function connect(flags: ConnectionFlags): Promise<Connection> {
         credentials,
         ...(target.endpoint !== undefined && { endpoint: target.endpoint }),
       }),
-    commands: async () => {
-      const { sources } = await pipeline();
-      const queues = sources.flatMap(({ types, queueUrl }) => types.map((type) => [type, queueUrl] as const));
-      return sqsCommands(sqs, Object.fromEntries(queues));
-    },
     feeds: lambdaFeeds(),
     lookUp: async (run, step) => {
       const item = await (await store()).get(stepItemKey(run, step));

@@ -1,5 +1,6 @@
 /** The dead letters of all queues with what is on record about their tasks. Looks, changes nothing. */
 import { replaysOf, type Subject, subjectOf } from './letter.ts';
+import { reasonOf } from './letter-filter.ts';
 import type { DeadLetter, DeadLetters, Source, TaskLookup } from './ports.ts';
 
 export interface DeadEntry extends Subject {
@@ -67,15 +68,15 @@ async function entryOf(lookUp: TaskLookup, source: string, letter: DeadLetter): 
     replays: replaysOf(letter),
     firstAt: iso(letter.sentAt),
   };
-  if (subject?.run === undefined || subject.step === undefined)
-    return { ...plain, reason: subject === undefined ? 'unreadable' : 'not a task' };
-  const task = await lookUp(subject.run, subject.step);
-  if (task === undefined) return { ...plain, reason: 'not on record' };
-  const { status, reason, failure, attempts, started, deadAt } = task;
+  const { run, step } = subject ?? {};
+  const task = run === undefined || step === undefined ? undefined : await lookUp(run, step);
+  const reason = reasonOf(subject, task);
+  if (task === undefined) return { ...plain, reason };
+  const { status, failure, attempts, started, deadAt } = task;
   return {
     ...plain,
     status,
-    reason: reason ?? `left over: ${status}`,
+    reason,
     ...(failure !== undefined && {
       error: failure.name,
       message: failure.message,

@@ -4,6 +4,7 @@ import { checkValue } from '#core/contract.ts';
 import { COMMAND_DATA_BYTES } from '#core/dispatch.ts';
 import type { Command } from '#core/envelope.ts';
 import { wireText } from '#core/json-text.ts';
+import { partitionKeyOf } from '#core/ordering-key.ts';
 import type { Payloads } from '#core/ports.ts';
 import { isUnreadable, parseCommand } from '#core/read-command.ts';
 import { CliError } from './errors.ts';
@@ -41,7 +42,7 @@ export async function editLetter(
   const { id, dataref } = command;
   const before: unknown = dataref === undefined ? command.data : JSON.parse(await payloads.get(dataref));
   const after = 'whole' in patch ? patch.whole : withPlaces(id, before, patch.set);
-  const { input, version } = contractOf(command.type);
+  const { input, version, orderBy } = contractOf(command.type);
   const checked = checkValue(input, after);
   if (!checked.ok) {
     const places = checked.problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail}`).join('; ');
@@ -51,11 +52,17 @@ export async function editLetter(
       'Nothing was sent. Correct the values: the contract says what its input is (lib/workflows/<name>/contract.ts).',
     );
   }
+  const key = command.partitionkey;
+  if (key !== undefined && orderBy !== undefined && keyOf(command, orderBy, after) !== key)
+    throw impossible(id, `its place in line hangs on "${orderBy}", which has to stay`);
   return {
     changes: differences(before, after),
     write: () => written(payloads, letter.body, command, after, number),
   };
 }
+
+const keyOf = ({ tenant, type }: Command, orderBy: string, data: unknown): string =>
+  partitionKeyOf(tenant, type, orderBy, data);
 
 function withPlaces(task: string, data: unknown, set: readonly SetValue[]): unknown {
   return set.reduce((value, { pointer, value: to }) => {

@@ -1,5 +1,6 @@
 /** The copy of a dead letter that goes back to its queue: the letter itself, and where it comes from. */
-import { createHash } from 'node:crypto';
+import type { Command } from '#core/envelope.ts';
+import { deduplicationId } from '#core/ordering-key.ts';
 import { REPLAY_ATTRIBUTE } from '#runtime/worker-pool.ts';
 import { isFifo } from './letter-walk.ts';
 import type { DeadLetter, LetterCopy, MessageAttribute, Source } from './ports.ts';
@@ -44,16 +45,7 @@ export function replayCopy(
     body,
     attributes,
     ...(letter.groupId !== undefined && { groupId: letter.groupId }),
-    ...(isFifo(source) && { deduplicationId: deduplicationId(letter, replay) }),
+    // Of what came in, not of what it holds now: new for each number, the same when one number is sent again.
+    ...(isFifo(source) && { deduplicationId: deduplicationId(JSON.parse(letter.body) as Command, replay) }),
   };
-}
-
-/**
- * New for each number, so that a replay within five minutes of the last one is no duplicate to SQS, and the same when
- * one number is sent again. By the task and its entry: all letters of one are copies of one another.
- */
-function deduplicationId({ body, messageId }: DeadLetter, replay: number): string {
-  const { id, execution, entry } = JSON.parse(body) as Record<string, unknown>;
-  const parts = [id ?? messageId, execution, entry, replay];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32);
 }

@@ -4,11 +4,14 @@ import { closer } from '#core/close.ts';
 import { checkValue, type TaskContract } from '#core/contract.ts';
 import type { Resolution, RunItem, StepItem } from '#core/items.ts';
 import { runKey, splitPartition } from '#core/items.ts';
-import type { Log } from '#core/ports.ts';
+import { wireText } from '#core/json-text.ts';
+import { deduplicationId } from '#core/ordering-key.ts';
+import type { Commands, Log } from '#core/ports.ts';
 import { type Resolved, resolver, whyNotResolved } from '#core/resolve.ts';
 import { contracts } from '#workflows/contracts.ts';
 import type { Connection } from './connection.ts';
 import { CliError, EXIT } from './errors.ts';
+import { isFifo } from './letter-walk.ts';
 
 /** What a person says of a task. `result` only with `done`. */
 export interface Decision {
@@ -91,6 +94,32 @@ export const digestOf = (value: unknown): string =>
     .digest('hex')
     .slice(0, 12);
 
+/**
+ * Commands, straight to their work queues, as the topic would deliver them.
+ * @param at makes the message another one to a FIFO queue than the command of the same entry that was sent before
+ */
+async function straightCommands({ letters, pipeline }: Connection, at: number): Promise<Commands> {
+  const { sources } = await pipeline();
+  const text = (value: string) => ({ dataType: 'String', text: value });
+  return {
+    publish: async (commands) => {
+      const left: string[] = [];
+      for (const command of commands) {
+        const source = sources.find(({ types }) => types.includes(command.type));
+        if (source === undefined) left.push(command.id);
+        else
+          await letters.send(source.queueUrl, {
+            body: wireText(command),
+            attributes: { type: text(command.type), tenant: text(command.tenant) },
+            groupId: command.partitionkey ?? command.tenant,
+            ...(isFifo(source) && { deduplicationId: deduplicationId(command, at) }),
+          });
+      }
+      return left;
+    },
+  };
+}
+
 /** @throws CliError `changed_meanwhile`, `not_published` */
 export async function decide(
   connection: Connection,
@@ -101,7 +130,11 @@ export async function decide(
   const store = await connection.store();
   const payloads = await connection.payloads();
   const clock = { now: () => Date.now() };
-  const commands = await connection.commands();
+  // Said again, a retry sends what the first one sent: by the time of that one.
+  const commands = await straightCommands(
+    connection,
+    how === 'retry' ? (step.resolvedBy?.at ?? actor.at) : actor.at,
+  );
   const { done, retry, fail } = resolver({
     store,
     payloads,
@@ -126,8 +159,8 @@ export async function decide(
     case 'unpublished':
       throw new CliError(
         'not_published',
-        'the task waits for a try, but its command was not taken by its queue',
-        'Run this again: only the command is sent then.',
+        `the task waits for a try, but no pool takes commands of type ${step.type}`,
+        'Deploy a pool for it, then run this again: only the command is sent then.',
       );
   }
 }

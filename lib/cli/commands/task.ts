@@ -99,7 +99,16 @@ function saying({ run, step, steps }: Found, { how }: Decision, status: string):
     case 'done':
       return [`Task ${task} is done, by your word.`, onward, letter];
     case 'retry':
-      return [`Task ${task} is tried again; its command was sent to its queue.`, onward, letter];
+      return [
+        `Task ${task} is tried again; its command was sent to its queue.`,
+        ...(step.reason === 'key_parked'
+          ? [
+              'It stands in line behind another task of its key: while that one is not decided, it dies again.',
+            ]
+          : []),
+        onward,
+        letter,
+      ];
     case 'fail':
       return status === 'failed'
         ? [`Task ${task} is refused. Run ${runId} has failed; what had not finished is cancelled.`]

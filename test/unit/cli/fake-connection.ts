@@ -1,11 +1,9 @@
 import type { Connection } from '#cli/connection.ts';
 import type { Api, Pipeline } from '#cli/ports.ts';
 import { runCommand } from '#cli/program.ts';
-import type { Command } from '#core/envelope.ts';
 import type { RunView } from '#core/run-view.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
 import { memoryStore } from '#test/memory/store.ts';
-import { memoryTopic } from '#test/memory/topic.ts';
 import { fakeIo } from './fake-io.ts';
 import { fakeQueues, source } from './fake-letters.ts';
 
@@ -31,11 +29,10 @@ export function fakeConnection(
 ) {
   const store = memoryStore();
   const payloads = memoryPayloads();
-  const commands = memoryTopic<Command>();
   const feeds = new Map<string, string>();
   const queues = given.queues ?? fakeQueues({});
   const refused = () => Promise.reject(new Error('not in this test'));
-  const connection: Connection = {
+  const connection: { -readonly [name in keyof Connection]: Connection[name] } = {
     target: { kind: 'local', endpoint: 'https://127.0.0.1:4566', stage: 'local' },
     where: 'the local cloud at https://127.0.0.1:4566',
     stacks: {
@@ -56,7 +53,6 @@ export function fakeConnection(
     lookUp: queues.ports.lookUp,
     caller: async () => CALLER,
     payloads: async () => payloads,
-    commands: async () => commands,
     feeds: {
       state: async (_, queueArn) => feeds.get(queueArn) ?? 'Enabled',
       turn: async (_, queueArn, on) => void feeds.set(queueArn, on ? 'Enabled' : 'Disabled'),
@@ -69,7 +65,7 @@ export function fakeConnection(
     const exitCode = await runCommand(argv, fake.io, { connect: async () => connection });
     return { exitCode, out: fake.out(), err: fake.err() };
   }
-  return { edow, store, connection, payloads, commands, feeds };
+  return { edow, store, connection, payloads, feeds, queues };
 }
 
 export const RUN = '01M8MJH2GRNCRTQZXW4FXC62VM';

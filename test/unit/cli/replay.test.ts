@@ -123,6 +123,96 @@ describe('what is sent', () => {
   });
 });
 
+describe('what stays', () => {
+  test('a task that waits for a person, or was refused by one: no copy is a new chance for it', async () => {
+    const letters = ['Unknown', 'Refused', 'Dead'].map((step) => letter(commandBody(A, step)));
+    const by = { who: 'ada', at: 1 };
+    const queues = fakeQueues(
+      { shipping: letters },
+      {
+        tasks: {
+          [`${A}/Unknown`]: { status: 'dead', reason: 'unknown' },
+          [`${A}/Refused`]: { status: 'dead', reason: 'permanent', resolvedBy: { how: 'fail', ...by } },
+          [`${A}/Dead`]: { status: 'dead', reason: 'permanent', resolvedBy: { how: 'retry', ...by } },
+        },
+      },
+    );
+    const report = await replay(queues.ports, plan);
+    expect([report.sent.length, report.undecided]).toEqual([1, 2]);
+    expect(queues.left('shipping')).toEqual(letters.slice(0, 2).map(({ messageId }) => messageId));
+  });
+
+  test('a letter whose attributes leave no room for the number', async () => {
+    const attributes = Object.fromEntries(
+      Array.from({ length: 10 }, (_, n) => [`a${n}`, { dataType: 'String', text: 'x' }]),
+    );
+    const queues = fakeQueues({ shipping: [letter(commandBody(A, 'S'), { attributes })] });
+    expect(await replay(queues.ports, plan)).toMatchObject({ sent: [], crowded: 1 });
+    expect(queues.left('shipping')).toHaveLength(1);
+  });
+
+  test('a task that was decided while the letter waited for its turn', async () => {
+    const tasks: Record<string, object> = { [`${A}/Step1`]: { status: 'dead', reason: 'exhausted' } };
+    const queues = fakeQueues({ shipping: many(2) }, { tasks });
+    tasks[`${A}/Step0`] = { status: 'dead', reason: 'exhausted' };
+    const sleep = async (milliseconds: number) => {
+      tasks[`${A}/Step1`] = { status: 'cancelled' };
+      await queues.ports.sleep(milliseconds);
+    };
+    const slow = { ...plan, rate: 0.1, filter: { reason: 'exhausted' } };
+    expect(await replay({ ...queues.ports, sleep }, slow)).toMatchObject({ left: 1 });
+    expect(queues.sent).toHaveLength(1);
+  });
+});
+
+describe('a FIFO queue', () => {
+  const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo' };
+
+  test('letters go back in the order in which they came, each in its group', async () => {
+    const letters = Array.from({ length: 23 }, (_, n) =>
+      letter(commandBody(A, `Step${n}`), { groupId: `key-${n % 2}` }),
+    );
+    const queues = fakeQueues({ shipping: letters });
+    await replay(queues.ports, { ...plan, sources: [fifo] });
+    expect(queues.sent.map(({ of, copy }) => [of, copy.groupId])).toEqual(
+      letters.map(({ messageId, groupId }) => [messageId, groupId]),
+    );
+    expect(new Set(queues.sent.map(({ copy }) => copy.deduplicationId)).size).toBe(23);
+  });
+
+  test('hides a group behind what stays in it: there may be more', async () => {
+    const queues = fakeQueues({ shipping: many(3) });
+    const only = { ...plan, sources: [fifo], filter: { task: `${A}/Step1/0` } };
+    expect((await replay(queues.ports, only)).complete).toBe(false);
+    expect((await replay(queues.ports, { ...only, filter: {} })).complete).toBe(true);
+  });
+});
+
+test('a letter is not begun on once its visibility may have ended', async () => {
+  const queues = fakeQueues({ shipping: many(10) });
+  let looks = 0;
+  const lookUp = async () => {
+    looks += 1;
+    // One look takes an hour: the others of the batch are seen by others by then.
+    if (looks === 1) await queues.ports.sleep(3_600_000);
+    return undefined;
+  };
+  const { receive } = queues.ports.letters;
+  let receives = 0;
+  const letters = {
+    ...queues.ports.letters,
+    receive: async (url: string, seconds: number) => {
+      receives += 1;
+      queues.reappear();
+      return receive(url, seconds);
+    },
+  };
+  const report = await replay({ ...queues.ports, letters, lookUp }, plan);
+  expect(report.sent).toHaveLength(10);
+  expect(new Set(queues.sent.map(({ of }) => of)).size).toBe(10);
+  expect(receives).toBe(3);
+});
+
 describe('pace', () => {
   test('evenly spread, no faster than the rate; the first at once', async () => {
     const queues = fakeQueues({ shipping: many(25) });

@@ -7,6 +7,7 @@ import type { Item } from '#core/store.ts';
 import { aDeadStep, aRun, seed } from '#test/examples.ts';
 import { shipOrder } from '#workflows/order/contract.ts';
 import { CALLER, fakeConnection, RUN } from './fake-connection.ts';
+import { fakeQueues, source } from './fake-letters.ts';
 
 const TASK = `${RUN}/ShipOrder/0`;
 const RESULT = '{"shipmentId":"s-1"}';
@@ -101,27 +102,57 @@ describe('task resolve --done', () => {
 });
 
 describe('task resolve --retry', () => {
-  test('sends the command again', async () => {
-    const { resolve, step, commands } = await given();
+  test('sends the command again, as the topic would', async () => {
+    const { resolve, step, queues } = await given();
     const { exitCode, out } = await resolve('--retry');
     expect(exitCode).toBe(0);
     expect(out).toContain('its command was sent to its queue');
     expect(await step()).toMatchObject({ status: 'retrying', tries: 0 });
-    expect(commands.taken.map(({ id }) => id)).toEqual([TASK]);
+    const [{ queueUrl, copy } = { queueUrl: '', copy: undefined }] = queues.sent;
+    expect(queueUrl).toBe('q/shipping');
+    const tenant = { dataType: 'String', text: 'acme' };
+    const type = { dataType: 'String', text: shipOrder.type };
+    expect(copy).toMatchObject({ groupId: 'acme', attributes: { type, tenant } });
+    expect(copy).not.toHaveProperty('deduplicationId');
+    expect(JSON.parse(copy?.body ?? '')).toMatchObject({ id: TASK, type: shipOrder.type });
   });
 
-  test('a queue that does not take it: said, and the next call sends it', async () => {
-    const { resolve, commands, audit, step } = await given();
-    commands.refuse(TASK);
+  test('cut short after its write, it is said again and sends what the first one sent', async () => {
+    const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo' };
+    const onFifo = async (steps: readonly StepItem[], crashAt?: number) => {
+      const cloud = await given(held, ...steps);
+      const queues = fakeQueues({}, crashAt === undefined ? {} : { crashAt });
+      cloud.connection.letters = queues.ports.letters;
+      const { pipeline } = cloud.connection;
+      cloud.connection.pipeline = async () => ({ ...(await pipeline()), sources: [fifo] });
+      return { ...cloud, queues };
+    };
+    const first = await onFifo([ship()], 1);
+    expect((await first.resolve('--retry')).exitCode).toBe(1);
+    expect(await first.audit()).toMatchObject([{ outcome: 'failed' }]);
+    const waiting = await first.step();
+    expect(waiting).toMatchObject({ status: 'retrying', resolvedBy: { how: 'retry' } });
+    const ids: unknown[] = [];
+    for (const _ of [1, 2]) {
+      const again = await onFifo([waiting]);
+      expect((await again.resolve('--retry')).exitCode).toBe(0);
+      ids.push(again.queues.sent[0]?.copy.deduplicationId);
+      expect(await again.step()).toEqual(waiting);
+    }
+    expect(ids[0]).toMatch(/^[\w-]{32}$/);
+    expect(ids[1]).toBe(ids[0]);
+  });
+
+  test('a type that no pool takes is said', async () => {
+    const { resolve } = await given(held, ship({ type: 'other.thing.do' }));
     const { exitCode, err } = await resolve('--retry');
     expect(exitCode).toBe(1);
-    expect(err).toMatch(/not taken by its queue\n +Run this again/);
-    expect(await audit()).toMatchObject([
-      { outcome: 'failed', why: expect.stringMatching(/^not_published/) },
-    ]);
-    const again = await given(held, await step());
-    expect((await again.resolve('--retry')).exitCode).toBe(0);
-    expect(again.commands.taken).toHaveLength(1);
+    expect(err).toMatch(/no pool takes commands of type other\.thing\.do\n +Deploy a pool/);
+  });
+
+  test('behind a parked task it says what stands in its way', async () => {
+    const { resolve } = await given(held, ship({ reason: 'key_parked' }));
+    expect((await resolve('--retry')).out).toContain('It stands in line behind another task of its key');
   });
 });
 
