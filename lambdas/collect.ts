@@ -9,7 +9,8 @@ import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
 import { asStep } from '#core/items.ts';
 import { chain } from '#runtime/chain.ts';
 import { required, requiredJson } from '#runtime/env.ts';
-import { byKey, eachChange, streamHandler } from '#runtime/stream.ts';
+import { byKey, streamHandler } from '#runtime/stream.ts';
+import { eachChange } from '#runtime/stream-work.ts';
 
 const store = dynamoStore(dynamoClient(), required(ENV.stateTable));
 const sfn = sfnClient();

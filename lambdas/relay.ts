@@ -7,6 +7,7 @@ import { relayer } from '#core/relay.ts';
 import { chain } from '#runtime/chain.ts';
 import { required } from '#runtime/env.ts';
 import { byImage, streamHandler } from '#runtime/stream.ts';
+import { tenTogether } from '#runtime/stream-work.ts';
 
 const { relay } = relayer(
   snsEvents({ client: snsClient(), topicArn: required(ENV.eventsTopic), ids: systemIds() }),
@@ -19,6 +20,6 @@ export const handler = chain(
       aside: byImage,
       retries: sqsRetryQueue(sqsClient(), required(ENV.retryQueue)),
     },
-    (changes) => relay(changes),
+    tenTogether(relay),
   ),
 );

@@ -1,5 +1,6 @@
 /** One way to call AWS: what the service said is an answer, all else is {@link PortUnavailable}. */
 import { EdowError, PortUnavailable } from '#core/errors.ts';
+import { callSignal } from './call-signal.ts';
 
 /** Answers of 400 that mean "not now": the services' own names for throttling, and what ends by itself. */
 const NOT_NOW = new Set([
@@ -45,6 +46,20 @@ export function isRefusal(error: unknown): boolean {
 /** Turns an answer of the service that the caller knows into a result; undefined for all that it does not know. */
 type Known<T> = (name: string, error: unknown) => T | undefined;
 
+/** The end of the time of the record that the call is for. */
+export interface CallOptions {
+  readonly abortSignal?: AbortSignal;
+}
+
+const ENDLESS: CallOptions = {};
+
+/** What the next call of this name is sent with. @throws PortUnavailable when the time of its record is over */
+export function optionsOf(what: string): CallOptions {
+  const signal = callSignal();
+  if (signal?.aborted) throw new PortUnavailable(`${what} was not sent: the time of its record is over`);
+  return signal ? { abortSignal: signal } : ENDLESS;
+}
+
 /**
  * What a failed call means.
  * @param what port and operation, for the message; neither keys nor payloads
@@ -60,14 +75,15 @@ export function answerIn<T>(what: string, error: unknown, known: Known<T>): T {
   throw new PortUnavailable(`${what} is unavailable: ${name}`, { cause: error });
 }
 
-/** Makes one call; its failure is judged by {@link answerIn}. */
+/** Makes one call, which ends with the time of its record; its failure is judged by {@link answerIn}. */
 export async function call<T>(
   what: string,
-  send: () => Promise<T>,
+  send: (options: CallOptions) => Promise<T>,
   known: Known<T> = () => undefined,
 ): Promise<T> {
+  const options = optionsOf(what);
   try {
-    return await send();
+    return await send(options);
   } catch (error) {
     return answerIn(what, error, known);
   }

@@ -13,7 +13,7 @@ import type { Item, Key, Put, Store, Update, WriteResult } from '#core/store.ts'
 import { assertKeyKept, storedItem } from '#core/store-rules.ts';
 import { OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
 import { toAttributes, toItem } from './attribute-value.ts';
-import { answerIn, call } from './call.ts';
+import { answerIn, type CallOptions, call, optionsOf } from './call.ts';
 import { type Expressed, transact } from './dynamo-transaction.ts';
 import { expressionShapes } from './expression-shapes.ts';
 
@@ -61,9 +61,8 @@ export async function queryAll(
   const found: Attributes[] = [];
   let from: Attributes | undefined;
   do {
-    const page = await call('Query', () =>
-      client.send(new QueryCommand({ ...query, ...(from && { ExclusiveStartKey: from }) })),
-    );
+    const command = new QueryCommand({ ...query, ...(from && { ExclusiveStartKey: from }) });
+    const page = await call('Query', (options) => client.send(command, options));
     found.push(...(page.Items ?? []));
     from = page.LastEvaluatedKey;
   } while (from && found.length < enough);
@@ -76,9 +75,8 @@ export async function queryAll(
  */
 export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
   async get(key: Key): Promise<Item | undefined> {
-    const { Item: found } = await call('GetItem', () =>
-      client.send(new GetItemCommand({ TableName: table, Key: keyOf(key), ConsistentRead: true })),
-    );
+    const command = new GetItemCommand({ TableName: table, Key: keyOf(key), ConsistentRead: true });
+    const { Item: found } = await call('GetItem', (options) => client.send(command, options));
     return found && toItem(found);
   },
 
@@ -87,9 +85,10 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
       ...expressed(table, { key, when, changes }),
       ReturnValues: 'ALL_NEW',
     });
+    const options = optionsOf('UpdateItem');
     // Every task passes here twice: no more promises than one.
     try {
-      return written(key, await client.send(command));
+      return written(key, await client.send(command, options));
     } catch (error) {
       return answerIn('UpdateItem', error, refusal);
     }
@@ -101,8 +100,8 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
       TableName: table,
       Item: toAttributes(item),
     });
-    const write = async (): Promise<WriteResult> => {
-      await client.send(command);
+    const write = async (options: CallOptions): Promise<WriteResult> => {
+      await client.send(command, options);
       return { written: true, item: storedItem(item) };
     };
     return call('PutItem', write, refusal);

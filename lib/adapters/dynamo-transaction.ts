@@ -11,7 +11,7 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Refusal, TransactResult, Update } from '#core/store.ts';
 import type { Plain, TableWrite } from '#core/table-write.ts';
 import { toItem } from './attribute-value.ts';
-import { call } from './call.ts';
+import { type CallOptions, call } from './call.ts';
 
 /** An update of ours in the words of DynamoDB; without an UpdateExpression it is a check of its condition. */
 export type Expressed = (
@@ -88,8 +88,8 @@ export async function transact(
           ),
         }
       : undefined;
-  const send = async (): Promise<TransactResult> => {
-    await client.send(command);
+  const send = async (options: CallOptions): Promise<TransactResult> => {
+    await client.send(command, options);
     return { written: true };
   };
   for (let round = 0; ; round += 1) {

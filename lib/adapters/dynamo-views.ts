@@ -67,7 +67,7 @@ async function listRuns(
     // Asked for what is still missing, so that a page never holds more rows than it may.
     const missing = { ...query, limit: query.limit - rows.length };
     const command = new QueryCommand(queryOf(table, missing, after));
-    const page = await call('Query', () => client.send(command));
+    const page = await call('Query', (options) => client.send(command, options));
     rows.push(...(page.Items ?? []).map(toItem).map(asRunRow));
     after = page.LastEvaluatedKey?.['SK']?.S;
     reads++;
@@ -95,7 +95,7 @@ async function listDead(
     // The last row of the page before comes again.
     Limit: query.limit + (query.after === undefined ? 0 : 1),
   });
-  const page = await call('Query', () => client.send(command));
+  const page = await call('Query', (options) => client.send(command, options));
   const items = (page.Items ?? []).map(toItem).filter((item) => item[DEAD_INDEX.sort] !== query.after);
   const rows: DeadRow[] = items.flatMap((item) => asDeadRow(item) ?? []);
   const next = page.LastEvaluatedKey?.[DEAD_INDEX.sort]?.S;

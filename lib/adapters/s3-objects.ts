@@ -24,8 +24,9 @@ export interface ObjectsParts {
 }
 
 export interface Objects {
-  put(key: string, text: string): Promise<void>;
-  get(key: string): Promise<string>;
+  /** @param until ends the call early */
+  put(key: string, text: string, until?: AbortSignal): Promise<void>;
+  get(key: string, until?: AbortSignal): Promise<string>;
 }
 
 const { maxAttempts, requestHandler } = CLIENT;
@@ -50,7 +51,12 @@ export function s3Objects(parts: ObjectsParts): Objects {
     parts.endpoint ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'] ?? regionalEndpoint(region);
   const { bucket, credentials = defaultProvider(), clock = systemClock, ids = systemIds() } = parts;
 
-  async function once(method: 'GET' | 'PUT', key: string, body: string): Promise<string> {
+  async function once(
+    method: 'GET' | 'PUT',
+    key: string,
+    body: string,
+    until?: AbortSignal,
+  ): Promise<string> {
     // The path names the bucket: that works at every endpoint, also where no name resolves below it.
     const url = new URL(`/${bucket}/${encodedPath(key)}`, endpoint);
     const headers: Record<string, string> = method === 'PUT' ? { 'content-type': 'application/json' } : {};
@@ -62,28 +68,33 @@ export function s3Objects(parts: ObjectsParts): Objects {
       ),
       ...(method === 'PUT' && { body }),
       redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(until ? [until] : [])]),
     });
     const text = await response.text();
     if (!response.ok) throw serviceError(response.status, text);
     return text;
   }
 
-  async function send(method: 'GET' | 'PUT', key: string, body = ''): Promise<string> {
+  async function send(
+    method: 'GET' | 'PUT',
+    key: string,
+    body: string,
+    until?: AbortSignal,
+  ): Promise<string> {
     for (let attempt = 1; ; attempt++) {
       parts.onRequest?.(method === 'PUT' ? 'S3.PutObject' : 'S3.GetObject');
       try {
-        return await once(method, key, body);
+        return await once(method, key, body, until);
       } catch (error) {
         const refused = (error as { $fault?: string }).$fault === 'client';
-        if (refused || attempt === maxAttempts) throw error;
+        if (refused || until?.aborted || attempt === maxAttempts) throw error;
         await pause(ids.random() * RETRY_WAIT_MS);
       }
     }
   }
 
   return {
-    put: async (key, text) => void (await send('PUT', key, text)),
-    get: (key) => send('GET', key),
+    put: async (key, text, until) => void (await send('PUT', key, text, until)),
+    get: (key, until) => send('GET', key, '', until),
   };
 }

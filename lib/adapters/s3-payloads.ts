@@ -24,13 +24,13 @@ export function s3Payloads(parts: ObjectsParts): Payloads {
   return {
     async put(key, text) {
       const place = placeOf(bucket, key, text);
-      await call('PutObject', () => objects.put(place.key, text), failed);
+      await call('PutObject', ({ abortSignal }) => objects.put(place.key, text, abortSignal), failed);
       return place.pointer;
     },
 
     async get(pointer) {
       const { key, hash } = readPointer(bucket, pointer);
-      const text = await call('GetObject', () => objects.get(key), failed);
+      const text = await call('GetObject', ({ abortSignal }) => objects.get(key, abortSignal), failed);
       if (sha256(text) !== hash)
         throw new PayloadGone('a payload is not what its pointer says: its hash differs');
       return text;

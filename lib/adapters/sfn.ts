@@ -7,7 +7,7 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { Answers, ExecutionState, ExecutionStatus, Executions } from '#core/ports.ts';
-import { call } from './call.ts';
+import { type CallOptions, call } from './call.ts';
 import { CLIENT } from './client-config.ts';
 
 export const sfnClient = (): SFNClient => new SFNClient(CLIENT);
@@ -17,13 +17,17 @@ const REFUSED = new Set(['TaskDoesNotExist', 'TaskTimedOut', 'InvalidToken']);
 const refused = (name: string): 'refused' | undefined => (REFUSED.has(name) ? 'refused' : undefined);
 
 export const sfnAnswers = (client: SFNClient): Answers => {
-  const answer = (what: string, send: () => Promise<unknown>) =>
-    call<'accepted' | 'refused'>(what, () => send().then(() => 'accepted'), refused);
+  const answer = (what: string, send: (options: CallOptions) => Promise<unknown>) =>
+    call<'accepted' | 'refused'>(what, (options) => send(options).then(() => 'accepted'), refused);
   return {
     succeed: (taskToken, output) =>
-      answer('SendTaskSuccess', () => client.send(new SendTaskSuccessCommand({ taskToken, output }))),
+      answer('SendTaskSuccess', (options) =>
+        client.send(new SendTaskSuccessCommand({ taskToken, output }), options),
+      ),
     fail: (taskToken, error, cause) =>
-      answer('SendTaskFailure', () => client.send(new SendTaskFailureCommand({ taskToken, error, cause }))),
+      answer('SendTaskFailure', (options) =>
+        client.send(new SendTaskFailureCommand({ taskToken, error, cause }), options),
+      ),
   };
 };
 
@@ -59,14 +63,14 @@ function stateOf({ status, output, error, cause }: Described): ExecutionState {
 export const sfnExecutions = (client: SFNClient): Executions => ({
   start: (stateMachineArn, name, input) => {
     const command = new StartExecutionCommand({ stateMachineArn, name, input });
-    const start = () => client.send(command).then(() => 'started' as const);
+    const start = (options: CallOptions) => client.send(command, options).then(() => 'started' as const);
     return call<'started' | 'exists' | 'throttled'>('StartExecution', start, notStarted);
   },
   describe: async (stateMachineArn, name) => {
     const command = new DescribeExecutionCommand({ executionArn: executionArn(stateMachineArn, name) });
     const found = await call<Described | 'none'>(
       'DescribeExecution',
-      () => client.send(command),
+      (options) => client.send(command, options),
       (error) => (error === 'ExecutionDoesNotExist' ? 'none' : undefined),
     );
     return found === 'none' ? undefined : stateOf(found);

@@ -59,7 +59,7 @@ async function sendBatch(client: SNSClient, topicArn: string, batch: readonly Me
     })),
   });
   try {
-    const { Failed = [] } = await call('PublishBatch', () => client.send(command));
+    const { Failed = [] } = await call('PublishBatch', (options) => client.send(command, options));
     const failed = (senderFault: boolean) =>
       Failed.filter((entry) => (entry.SenderFault ?? false) === senderFault).flatMap(
         ({ Id }) => batch[Number(Id)] ?? [],

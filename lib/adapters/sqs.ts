@@ -26,7 +26,7 @@ export const sqsVisibility = (client: SQSClient, queueUrl: string): Visibility =
     });
     await call<unknown>(
       'ChangeMessageVisibility',
-      () => client.send(command),
+      (options) => client.send(command, options),
       (name) => (NOT_HELD.has(name) ? 'not held' : undefined),
     );
   },
@@ -35,7 +35,7 @@ export const sqsVisibility = (client: SQSClient, queueUrl: string): Visibility =
 export const sqsRetryQueue = (client: SQSClient, queueUrl: string): RetryQueue => ({
   send: async (record) => {
     const command = new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: record });
-    await call('SendMessage', () => client.send(command));
+    await call('SendMessage', (options) => client.send(command, options));
   },
 });
 
@@ -47,7 +47,7 @@ export const sqsQueueDepth = (client: SQSClient, queues: Readonly<Record<string,
       QueueUrl: queues[commandType],
       AttributeNames: ['ApproximateNumberOfMessages'],
     });
-    const { Attributes } = await call('GetQueueAttributes', () => client.send(command));
+    const { Attributes } = await call('GetQueueAttributes', (options) => client.send(command, options));
     return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0);
   },
 });
@@ -70,7 +70,7 @@ export const sqsCommands = (client: SQSClient, queues: Readonly<Record<string, s
       });
       try {
         if (message.input.QueueUrl === undefined) left.push(command.id);
-        else await call('SendMessage', () => client.send(message));
+        else await call('SendMessage', (options) => client.send(message, options));
       } catch (error) {
         if (!(error instanceof PortUnavailable)) throw error;
         left.push(command.id);

@@ -23,6 +23,7 @@ export const RUNBOOK = {
   runsHeld: 'runs-held',
   deliveryFailed: 'delivery-failed',
   functionFails: 'function-fails',
+  handedBack: 'records-handed-back',
 } as const;
 
 interface AlarmOptions {
@@ -132,6 +133,23 @@ export class Alarms extends Construct {
       periods: 3,
       meaning: `${name} is throttled: the account's concurrency is used up.`,
       runbook: RUNBOOK.functionFails,
+    });
+  }
+
+  /** Records that two seconds were not enough for, as the function counts them (see runtime/in-time.ts). */
+  onHandedBack(name: string, fn: lambda.Function): void {
+    this.on(`${name}-hands-back`, {
+      metric: new cloudwatch.Metric({
+        namespace: NAMESPACE,
+        metricName: METRIC.handedBack,
+        dimensionsMap: { FunctionName: fn.functionName },
+        period: MINUTE,
+        statistic: 'Sum',
+      }),
+      above: 0,
+      periods: 3,
+      meaning: `${name} does not finish records in time, again and again.`,
+      runbook: RUNBOOK.handedBack,
     });
   }
 

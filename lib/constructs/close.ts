@@ -76,5 +76,6 @@ export class Close extends Construct {
       );
     props.alarms.onDeadLetters('close', this.deadLetters);
     props.alarms.onFunction('close', this.fn);
+    props.alarms.onHandedBack('close', this.fn);
   }
 }

@@ -40,5 +40,6 @@ export class Dispatch extends Construct {
       ],
     }).fn;
     props.alarms.onFunction('dispatch', this.fn);
+    props.alarms.onHandedBack('dispatch', this.fn);
   }
 }

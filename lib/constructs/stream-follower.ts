@@ -51,6 +51,7 @@ export class StreamFollower extends Construct {
     consume(this, 'Again', this.retry, this.fn, { maxConcurrency: 2 });
     alarms.onStream(name, this.fn);
     alarms.onFunction(name, this.fn);
+    alarms.onHandedBack(name, this.fn);
     alarms.onQueue(`${name}-retry`, this.retry);
   }
 }

@@ -4,6 +4,8 @@ export const NAMESPACE = 'edow';
 export const METRIC = {
   /** Held runs, as sweep and close see them. */
   heldRuns: 'HeldRuns',
+  /** Records that went back to their source because two seconds were not enough, by function. */
+  handedBack: 'HandedBack',
 } as const;
 
 /** Tells the deployments of one account apart: the name of the state table. */

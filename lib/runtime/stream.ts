@@ -4,15 +4,12 @@ import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent, SQSEve
 import { toAttributes, toItem } from '#adapters/attribute-value.ts';
 import { errorFields } from '#core/errors.ts';
 import type { Log, RetryQueue } from '#core/ports.ts';
-import type { Item, Key, Store } from '#core/store.ts';
+import type { Key, Store } from '#core/store.ts';
 import { batch } from './batch.ts';
 import type { StageContext } from './chain.ts';
-
-/** One change of an item. */
-export interface Change {
-  readonly before: Item | undefined;
-  readonly after: Item;
-}
+import { inTime, RECORD_MS, within } from './in-time.ts';
+import { LANES, lanes } from './lanes.ts';
+import type { Change, Work } from './stream-work.ts';
 
 /** How a change is set aside, as text of a message, and read back. */
 export interface Aside {
@@ -65,52 +62,28 @@ export const byImage: Aside = {
   },
 };
 
-/** Handles changes; returns those that must be tried again. An error means all of them. */
-type Work = (changes: readonly Change[], log: Log) => Promise<readonly Change[]>;
-
-/** Records handled at the same time: answers stay well under the account's 500 a second. */
-const LANES = 10;
-
-/** Handles each change alone, a few at a time; an error sets only its own change aside. */
-export function eachChange(one: (change: Change, log: Log) => Promise<void>): Work {
-  return async (changes, log) => {
-    const waiting = [...changes];
-    const left: Change[] = [];
-    const lane = async (): Promise<void> => {
-      for (let change = waiting.shift(); change !== undefined; change = waiting.shift()) {
-        try {
-          await one(change, log);
-        } catch (error) {
-          log.error('record failed', errorFields(error));
-          left.push(change);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: LANES }, lane));
-    return left;
-  };
-}
-
 /**
  * The entry point of a stream function: the stream and its own retry queue call the same handler. What fails in the
  * stream is set aside, so that the shard moves on; only if that fails too is the record reported.
  */
 export function streamHandler(ports: StreamPorts, work: Work) {
-  const fromQueue = batch(async (record, log) => {
-    const change = await ports.aside.unpack(record.body);
-    if (change === 'gone') return { ack: true };
-    if (change === 'unreadable') {
-      log.error('message is no change of an item');
-      return { ack: false };
-    }
-    const left = await work([change], log);
-    return left.length === 0 ? { ack: true } : { ack: false };
-  });
+  const fromQueue = batch((record, log) =>
+    inTime(async () => {
+      const change = await ports.aside.unpack(record.body);
+      if (change === 'gone') return { ack: true };
+      if (change === 'unreadable') {
+        log.error('message is no change of an item');
+        return { ack: false };
+      }
+      const left = await work([change], log, () => true);
+      return left.length === 0 ? { ack: true } : { ack: false };
+    }),
+  );
 
   return async (event: DynamoDBStreamEvent | SQSEvent, context: StageContext) => {
     const records = Array.isArray(event?.Records) ? event.Records : [];
     if (isQueue(records)) return fromQueue({ Records: records }, context);
-    return fromStream(records as DynamoDBRecord[], ports, work, context.log);
+    return fromStream(records as DynamoDBRecord[], ports, work, context);
   };
 }
 
@@ -124,29 +97,35 @@ interface Seen {
   readonly sequence?: string;
 }
 
+/** Time for the answer: what cannot be set aside before that is reported. Milliseconds. */
+const ANSWER_MS = 500;
+/** With less than this left no record is begun any more: what hangs then can still be set aside. Milliseconds. */
+const WORK_BEGINS_MS = RECORD_MS + 4000;
+
 async function fromStream(
   records: readonly DynamoDBRecord[],
   ports: StreamPorts,
   work: Work,
-  log: Log,
+  { log, deadlineAt }: StageContext,
 ): Promise<DynamoDBBatchResponse> {
+  const remainingMs = (): number => deadlineAt - Date.now();
   const seen = records
     .filter((record) => record?.eventName !== 'REMOVE')
     .map((record) => seenOf(record, log));
   const changes = seen.flatMap(({ change }) => (change === undefined ? [] : [change]));
   let left: readonly Change[] = changes;
   try {
-    if (changes.length > 0) left = await work(changes, log);
+    if (changes.length > 0) left = await work(changes, log, () => remainingMs() > WORK_BEGINS_MS);
   } catch (error) {
     log.error('records failed unexpectedly', errorFields(error));
   }
   const failed: DynamoDBBatchResponse['batchItemFailures'] = [];
-  for (const { change, keys, sequence } of seen) {
-    if (change !== undefined && !left.includes(change)) continue;
-    if (await setAside(ports, change, keys, log)) continue;
+  const unfinished = seen.filter(({ change }) => change === undefined || left.includes(change));
+  await lanes(unfinished, LANES, async ({ change, keys, sequence }) => {
+    if (await setAside(ports, change, keys, remainingMs() - ANSWER_MS, log)) return;
     if (sequence !== undefined) failed.push({ itemIdentifier: sequence });
     else log.error('record without keys and number: nothing can be done for it');
-  }
+  });
   return { batchItemFailures: failed };
 }
 
@@ -174,19 +153,20 @@ function seenOf(record: DynamoDBRecord, log: Log): Seen {
 }
 
 /**
- * Without a change, a record is set aside by its keys: collect reads the item by them, and relay leaves them to the
+ * All the time that is left may pass: a record that is reported holds up its shard. Without a change, a record is set aside by its keys: collect reads the item by them, and relay leaves them to the
  * dead-letter queue, as nobody knows any more what was to be told.
  */
 async function setAside(
   { retries, aside }: StreamPorts,
   change: Change | undefined,
   keys: Key | undefined,
+  milliseconds: number,
   log: Log,
 ): Promise<boolean> {
   const item = change?.after ?? keys;
-  if (item === undefined) return false;
+  if (item === undefined || milliseconds <= 0) return false;
   try {
-    await retries.send(change ? aside.pack(change) : JSON.stringify(keys));
+    await within(milliseconds, () => retries.send(change ? aside.pack(change) : JSON.stringify(keys)));
     log.warn('record was set aside', { item: `${item.PK} ${item.SK}` });
     return true;
   } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RUNBOOK } from '#constructs/alarms.ts';
-import { NAMESPACE } from '#core/metric-names.ts';
+import { METRIC, NAMESPACE } from '#core/metric-names.ts';
 import { buildStage, ROOT, resources, templateOf } from './edow-app.ts';
 
 const { pipeline, observability } = buildStage('prod');
@@ -41,15 +41,32 @@ describe('alarms', () => {
 
   it('watch a metric of ours that a function counts, by the same dimension', () => {
     const own = alarms.filter(({ Properties }) => Properties.Namespace === NAMESPACE);
-    expect(own).toHaveLength(1);
-    for (const name of ['sweep', 'close'])
-      expect(readFileSync(join(ROOT, `lambdas/${name}.ts`), 'utf8')).toMatch(
-        /count\(METRIC\.heldRuns, [^)]*\{ \[DEPLOYMENT\]: stateTable \}\)/,
-      );
+    expect(own.map(({ Properties }) => Properties.MetricName).sort()).toEqual([
+      ...Array.from({ length: 4 }, () => METRIC.handedBack),
+      METRIC.heldRuns,
+    ]);
+    const code = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+    expect(code('lambdas/sweep.ts')).toMatch(
+      /count\(METRIC\.heldRuns, [^)]*\{ \[DEPLOYMENT\]: stateTable \}\)/,
+    );
+    expect(code('lib/runtime/close-entry.ts')).toContain(
+      'count(METRIC.heldRuns, 1, { [DEPLOYMENT]: ports.deployment })',
+    );
+    expect(code('lambdas/close.ts')).toContain('deployment: stateTable,');
+    // Lambda itself names the function in its environment.
+    expect(code('lib/runtime/in-time.ts')).toMatch(
+      /count\(METRIC\.handedBack, records, \{ FunctionName: process\.env\['AWS_LAMBDA_FUNCTION_NAME'\]/,
+    );
+    const watched = own.filter(({ Properties }) => Properties.MetricName === METRIC.handedBack);
+    expect(watched.map(({ Properties }) => Properties.Dimensions)).toEqual(
+      ['Dispatch', 'Collect', 'Relay', 'Close'].map((stage) => [
+        { Name: 'FunctionName', Value: { Ref: expect.stringMatching(new RegExp(`^${stage}`)) } },
+      ]),
+    );
   });
 
   it('all go to one topic, and stay quiet where there is no data', () => {
-    expect(alarms).toHaveLength(56);
+    expect(alarms).toHaveLength(60);
     for (const { Properties } of alarms) {
       expect(Properties.AlarmActions).toEqual([{ Ref: expect.stringMatching(/^AlarmsTopic/) }]);
       expect(Properties.TreatMissingData).toBe('notBreaching');

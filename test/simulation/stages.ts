@@ -14,7 +14,8 @@ import { type Accepted, type RunRequest, trigger } from '#core/trigger.ts';
 import { batch } from '#runtime/batch.ts';
 import type { StageContext } from '#runtime/chain.ts';
 import { type EndDetail, endOfExecution } from '#runtime/end-event.ts';
-import { byImage, byKey, eachChange, streamHandler } from '#runtime/stream.ts';
+import { byImage, byKey, streamHandler } from '#runtime/stream.ts';
+import { eachChange, tenTogether } from '#runtime/stream-work.ts';
 import type { Actor, Actors, Ended } from './actors.ts';
 import type { Books } from './books.ts';
 import type { Plan } from './plan.ts';
@@ -158,9 +159,7 @@ export function stagesOf(parts: StageParts) {
       (actor) => {
         const ports: ActorPorts = portsFor(actor);
         const { relay: tell } = relayer(ports.events);
-        const handler = streamHandler({ aside: byImage, retries: retries(actor) }, (changes) =>
-          tell(changes),
-        );
+        const handler = streamHandler({ aside: byImage, retries: retries(actor) }, tenTogether(tell));
         return handler(event, contextOf(actor, actors.log(actor)));
       },
       ended,

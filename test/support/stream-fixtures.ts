@@ -11,7 +11,8 @@ import { relayer } from '#core/relay.ts';
 import type { Item } from '#core/store.ts';
 import { chain } from '#runtime/chain.ts';
 import { projectFeed } from '#runtime/project-feed.ts';
-import { byImage, byKey, eachChange, streamHandler } from '#runtime/stream.ts';
+import { byImage, byKey, streamHandler } from '#runtime/stream.ts';
+import { eachChange, tenTogether } from '#runtime/stream-work.ts';
 import { DEPLOYED } from './examples.ts';
 import { memoryAnswers, memoryExecutions } from './memory/state-machines.ts';
 import { memoryStore } from './memory/store.ts';
@@ -55,10 +56,10 @@ export function retryQueue(): RetryQueue & { readonly records: string[]; fails: 
   return queue;
 }
 
-/** Hands stream records over; gives the sequence numbers that were reported. */
-const streamEntry = (handler: unknown) => async (records: readonly unknown[]) => {
+/** Hands stream records over; gives the sequence numbers that were reported. `remainingMs`: until Lambda ends it. */
+const streamEntry = (handler: unknown) => async (records: readonly unknown[], remainingMs?: number) => {
   const entry = handler as QueueHandler;
-  const { batchItemFailures } = await entry({ Records: records } as never, lambdaContext());
+  const { batchItemFailures } = await entry({ Records: records } as never, lambdaContext(remainingMs));
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 };
 
@@ -88,10 +89,7 @@ export function collectOn(ports = { store: memoryStore(), answers: memoryAnswers
 export function relayOn(events: Events) {
   const retries = retryQueue();
   const { relay } = relayer(events);
-  const handler = chain(
-    'relay',
-    streamHandler({ aside: byImage, retries }, (changes) => relay(changes)),
-  );
+  const handler = chain('relay', streamHandler({ aside: byImage, retries }, tenTogether(relay)));
   return { retries, stream: streamEntry(handler), again: againEntry(handler) };
 }
 
