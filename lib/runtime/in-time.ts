@@ -14,9 +14,17 @@ export class RecordLate extends EdowError {
   }
 }
 
-/** Counts records that went back to their source because there was no time for them. */
-export const handedBack = (records: number): void =>
-  count(METRIC.handedBack, records, { FunctionName: process.env['AWS_LAMBDA_FUNCTION_NAME'] ?? 'none' });
+/** How that time passes, and who hears of records that it was too short for. The fault simulation has its own. */
+export const recordTime = {
+  /** Does `action` after so many milliseconds, unless it is called off. */
+  after(milliseconds: number, action: () => void): () => void {
+    const timer = setTimeout(action, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  handedBack(records: number): void {
+    count(METRIC.handedBack, records, { FunctionName: process.env['AWS_LAMBDA_FUNCTION_NAME'] ?? 'none' });
+  },
+};
 
 /**
  * Runs `work` for so long at most, whatever it waits for. Work that is given up makes no further call to AWS: not
@@ -32,18 +40,18 @@ export async function within<T>(
   onLate: () => void = () => {},
 ): Promise<T> {
   const end = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let callOff = (): void => {};
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    callOff = recordTime.after(milliseconds, () => {
       onLate();
       reject(new RecordLate());
       end.abort();
-    }, milliseconds);
+    });
   });
   try {
     return await Promise.race([underSignal(end.signal, work), late]);
   } finally {
-    clearTimeout(timer);
+    callOff();
   }
 }
 
@@ -52,4 +60,4 @@ export async function within<T>(
  * @param records that are worked on together. Default 1
  */
 export const inTime = <T>(work: () => Promise<T>, records = 1): Promise<T> =>
-  callSignal() === undefined ? within(RECORD_MS, work, () => handedBack(records)) : work();
+  callSignal() === undefined ? within(RECORD_MS, work, () => recordTime.handedBack(records)) : work();

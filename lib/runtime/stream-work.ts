@@ -2,7 +2,7 @@
 import { errorFields } from '#core/errors.ts';
 import type { Log } from '#core/ports.ts';
 import type { Item } from '#core/store.ts';
-import { handedBack, inTime } from './in-time.ts';
+import { inTime, recordTime } from './in-time.ts';
 import { LANES, lanes } from './lanes.ts';
 
 /** One change of an item. */
@@ -77,7 +77,7 @@ function inParts(
       }
     });
     if (notBegun > 0) {
-      handedBack(notBegun);
+      recordTime.handedBack(notBegun);
       log.error('no time left for these records', { records: notBegun });
     }
     return left;

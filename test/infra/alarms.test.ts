@@ -55,7 +55,7 @@ describe('alarms', () => {
     expect(code('lambdas/close.ts')).toContain('deployment: stateTable,');
     // Lambda itself names the function in its environment.
     expect(code('lib/runtime/in-time.ts')).toMatch(
-      /count\(METRIC\.handedBack, records, \{ FunctionName: process\.env\['AWS_LAMBDA_FUNCTION_NAME'\]/,
+      /count\(METRIC\.handedBack, records, \{\s*FunctionName: process\.env\['AWS_LAMBDA_FUNCTION_NAME'\]/,
     );
     const watched = own.filter(({ Properties }) => Properties.MetricName === METRIC.handedBack);
     expect(watched.map(({ Properties }) => Properties.Dimensions)).toEqual(

@@ -1,6 +1,8 @@
 /** Who acts: one invocation of a function each, with a clock of its own, that may end at any await. */
+import { callSignal } from '#adapters/call-signal.ts';
 import { PortUnavailable } from '#core/errors.ts';
 import type { Clock, Log, LogFields } from '#core/ports.ts';
+import { recordTime } from '#runtime/in-time.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { FaultKind, Faults } from './faults.ts';
 import type { Random } from './random.ts';
@@ -89,6 +91,22 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
   // Code that reads the process's clock reads that of the actor whose turn it is.
   let turn: Actor | undefined;
   Date.now = () => clockwork.now() + (turn?.skew ?? 0);
+  recordTime.after = (milliseconds, action) => {
+    const owner = turn;
+    let isOff = false;
+    const act = (): void => {
+      if (isOff || !owner?.alive) return;
+      turn = owner;
+      clockwork.wakes();
+      trace?.(owner.name, 'has no more time for a record');
+      action();
+    };
+    clockwork.at(clockwork.now() + milliseconds, act, 'idle');
+    return () => {
+      isOff = true;
+    };
+  };
+  recordTime.handedBack = () => {};
 
   function spawn<T>(
     role: Role,
@@ -145,11 +163,13 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
     const isSlow =
       faults.strikes('call slow') || (actor.role === 'dispatch' && faults.strikes('dispatch slow'));
     const slow = isSlow ? random.between(...SLOW_MS) : 0;
+    const signal = callSignal();
+    if (signal?.aborted) return Promise.reject(new PortUnavailable(`the time for ${what} is over`));
     return new Promise((resolve, reject) => {
       clockwork.at(clockwork.now() + (takes ?? random.between(5, 40)) + slow, () => {
         turn = actor;
         clockwork.wakes();
-        if (!actor.alive) {
+        if (!actor.alive || signal?.aborted) {
           // It was on its way: whether it arrives is nobody's choice.
           if (random.chance(0.5)) arrives(apply).catch(() => undefined);
           return;
@@ -175,7 +195,8 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
           clockwork.at(clockwork.now() + random.between(...LOST_MS), () => {
             turn = actor;
             clockwork.wakes();
-            if (actor.alive) reject(new PortUnavailable(`the answer of ${what} was lost`));
+            if (actor.alive && !signal?.aborted)
+              reject(new PortUnavailable(`the answer of ${what} was lost`));
           });
         } else answer.then(resolve, reject);
       });

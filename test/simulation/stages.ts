@@ -14,6 +14,7 @@ import { type Accepted, type RunRequest, trigger } from '#core/trigger.ts';
 import { batch } from '#runtime/batch.ts';
 import type { StageContext } from '#runtime/chain.ts';
 import { type EndDetail, endOfExecution } from '#runtime/end-event.ts';
+import { inTime, RECORD_MS, within } from '#runtime/in-time.ts';
 import { byImage, byKey, streamHandler } from '#runtime/stream.ts';
 import { eachChange, tenTogether } from '#runtime/stream-work.ts';
 import type { Actor, Actors, Ended } from './actors.ts';
@@ -122,10 +123,12 @@ export function stagesOf(parts: StageParts) {
         const ports = portsAndStore(actor);
         // As the lambda does: a thrown error may go unseen, so that the token is told.
         try {
-          await dispatcher(ports).dispatch(request, actors.log(actor));
+          await inTime(() => dispatcher(ports).dispatch(request, actors.log(actor)));
         } catch (error) {
           const name = error instanceof Error ? error.name : 'unknown';
-          await ports.answers.fail(request.token, DISPATCH_FAILED, `dispatch failed: ${name}`);
+          await within(RECORD_MS, () =>
+            ports.answers.fail(request.token, DISPATCH_FAILED, `dispatch failed: ${name}`),
+          );
         }
       },
       ended,
@@ -173,8 +176,10 @@ export function stagesOf(parts: StageParts) {
       async (actor) => {
         const ports = portsAndStore(actor);
         const log = actors.log(actor);
-        const end = await endOfExecution(detail, ports.executions, log);
-        if (end) await closer(ports).close(end.runId, end.execution, end.state, log);
+        await inTime(async () => {
+          const end = await endOfExecution(detail, ports.executions, log);
+          if (end) await closer(ports).close(end.runId, end.execution, end.state, log);
+        });
       },
       ended,
     );
