@@ -66,7 +66,8 @@ async function overviewOf(connection: Connection): Promise<Overview> {
     const [queue, dead, feed] = await Promise.all([
       connection.depths(queueUrl),
       connection.depths(dlqUrl),
-      pool && connection.feeds.state(pool.functionName, pool.queueArn),
+      // One permission more than the rest needs: without it the rest is still worth showing.
+      pool && connection.feeds.state(pool.functionName, pool.queueArn).catch(() => 'unknown'),
     ]);
     return { name, queue, dead: dead.waiting + dead.inFlight, ...(feed !== undefined && { feed }) };
   });

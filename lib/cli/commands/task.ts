@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { taskIdOf } from '#core/items.ts';
+import { whyNotResumed } from '#core/resume.ts';
 import { audited } from '../audit.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { jsonArgument } from '../json-argument.ts';
@@ -88,12 +89,7 @@ function saying({ run, step, steps }: Found, { how }: Decision, status: string):
   const task = taskIdOf(runId, step.stepKey);
   const dead = steps.filter((one) => one.status === 'dead' && one.stepKey !== step.stepKey);
   const others = dead.map(({ stepKey }) => taskIdOf(runId, stepKey)).join(', ');
-  const onward =
-    status !== 'held'
-      ? `Follow its run: npx edow watch ${runId}`
-      : others === ''
-        ? `Its held run goes on by itself: npx edow watch ${runId}`
-        : `Its run stays held until these are decided or replayed too: ${others}`;
+  const onward = onwardOf(run, steps, step, status, others);
   const letter = 'A letter of it in the dead letters is a left-over copy now; no worker acts on it.';
   switch (how) {
     case 'done':
@@ -117,4 +113,23 @@ function saying({ run, step, steps }: Found, { how }: Decision, status: string):
             `Should it be held instead, run this again: npx edow show ${runId}`,
           ];
   }
+}
+
+/** What comes of the run, once this task is done. */
+function onwardOf(
+  run: Found['run'],
+  steps: Found['steps'],
+  step: Found['step'],
+  status: string,
+  others: string,
+): string {
+  const { runId } = run;
+  if (status !== 'held') return `Follow its run: npx edow watch ${runId}`;
+  if (others !== '') return `Its run stays held until these are decided or replayed too: ${others}`;
+  const after = steps.map((one) => (one === step ? { ...one, status: 'done' as const } : one));
+  // In the end: a wait until its next resume is over by then.
+  const obstacle = whyNotResumed(run, after, Number.MAX_SAFE_INTEGER);
+  return obstacle === undefined
+    ? `Its held run goes on by itself: npx edow watch ${runId}`
+    : `Its held run does not go on by itself (${obstacle}): npx edow resume ${runId}`;
 }

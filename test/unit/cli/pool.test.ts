@@ -103,6 +103,18 @@ describe('edow pool', () => {
     ]);
   });
 
+  test('status is shown without the permission to see mappings, too', async () => {
+    const runs = async () => ({ runs: [], staleness: '' });
+    const state = () => Promise.reject(new Error('denied'));
+    const { edow } = fakeConnection({
+      api: { runs },
+      connection: { feeds: { state, turn: async () => {} } },
+    });
+    const { exitCode, out } = await edow(['status', '--state-dir', '/nowhere']);
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/shipping +0 +0 +0 +unknown/);
+  });
+
   test('subscribers are no pools', async () => {
     const { exitCode, err } = await fakeConnection().edow(['pool', 'pause', 'project']);
     expect(exitCode).toBe(2);

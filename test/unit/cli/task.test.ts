@@ -101,6 +101,15 @@ describe('task resolve --done', () => {
   });
 });
 
+test('a run that was stopped by hand, or resumed too often, needs one hand more', async () => {
+  for (const more of [{ cause: { execution: 'ABORTED' } }, { resumes: 5 }]) {
+    const { resolve } = await given({ ...held, ...more });
+    expect((await resolve('--done', RESULT)).out).toMatch(
+      new RegExp(`does not go on by itself \\(.*by hand\\): npx edow resume ${RUN}`),
+    );
+  }
+});
+
 describe('task resolve --retry', () => {
   test('sends the command again, as the topic would', async () => {
     const { resolve, step, queues } = await given();
