@@ -1,7 +1,8 @@
 /**
  * `npm run bench:worker`: CPU and heap per record of our worker chain against the same task in the usual build
  * (middy, Powertools batch, idempotency and logger): same stubbed client, same credential alias, one log line a
- * record, one process, alternating rounds, medians. Then size and cold import of the two bundles.
+ * record, one process, alternating rounds, medians. Then size and cold import of the two bundles, and a flood of
+ * finished messages.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -20,6 +21,14 @@ interface Measured {
   readonly counts: readonly (readonly [string, number])[];
   readonly cpuMicros: readonly number[];
   readonly bytes: readonly number[];
+}
+
+interface Flood {
+  readonly messages: number;
+  readonly first: { readonly get?: number; readonly update?: number };
+  readonly again: Flood['first'];
+  readonly set: number;
+  readonly filter: number;
 }
 
 const median = (values: readonly number[]): number => {
@@ -96,6 +105,21 @@ row('bundle', statSync(bundles[0] ?? '').size, statSync(bundles[1] ?? '').size, 
 row('cold import, CPU', cold[0] ?? 0, cold[1] ?? 0, 'ms', 1);
 for (const { name, counts } of [ours, usual])
   console.log(`requests of ${name}: ${counts.map(([operation, n]) => `${operation} ${n}`).join(', ')}`);
+
+const flood = spawnSync(process.execPath, ['--expose-gc', join(ROOT, 'bench/worker/flood.ts')], {
+  cwd: ROOT,
+  stdio: ['ignore', silent, 'pipe'],
+  encoding: 'utf8',
+  env: { ...process.env, AWS_REGION: 'us-east-1' },
+});
+if (flood.status !== 0) throw new Error(`the flood failed: ${flood.stderr}`);
+const { messages, first, again, set, filter } = JSON.parse(flood.stderr) as Flood;
+const asked = ({ get = 0, update = 0 }: Flood['first']): string => `${get} reads, ${update} refused writes`;
+console.log(`flood of ${messages} finished messages, met for the first time: ${asked(first)}`);
+console.log(`flood of ${messages} finished messages, met before: ${asked(again)}`);
+console.log(
+  `filter of finished tasks: ${filter} bytes; a Set of their ids: ${set} bytes; ${((filter / set) * 100).toFixed(1)} %`,
+);
 rmSync(folder, { recursive: true, force: true });
 
 const met = cpu[0] / cpu[1] <= GOAL.cpu && bytes[0] / bytes[1] <= GOAL.bytes;

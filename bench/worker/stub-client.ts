@@ -1,5 +1,5 @@
 /** A DynamoDB client that answers what a table would, without a wire: both workers pay the same nothing for it. */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
 const CLAIMED = {
   Attributes: {
@@ -46,13 +46,22 @@ interface Command {
   };
 }
 
-/** @param counts requests by kind */
-export function stubClient(counts: Map<string, number>): DynamoDBClient {
+/**
+ * @param counts requests by kind
+ * @param finished every task is done: writes are refused. Default: every task is ready, then claimed
+ */
+export function stubClient(counts: Map<string, number>, finished = false): DynamoDBClient {
   const client = new DynamoDBClient({ region: 'us-east-1' });
   const send = async ({ input }: Command) => {
     const kind = input.UpdateExpression !== undefined ? 'update' : input.Item ? 'put' : 'get';
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    if (kind === 'get') return READY;
+    if (kind === 'get') return finished ? { Item: DONE.Attributes } : READY;
+    if (finished)
+      throw new ConditionalCheckFailedException({
+        message: 'the condition is false',
+        $metadata: {},
+        Item: DONE.Attributes,
+      });
     if (input.ReturnValues !== 'ALL_NEW') return {};
     const values = Object.values(input.ExpressionAttributeValues ?? {});
     return values.some(({ S }) => S === 'done') ? DONE : CLAIMED;
