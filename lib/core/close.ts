@@ -43,6 +43,12 @@ export async function retireStep(store: Store, step: StepItem, closedAt: number)
   for (const update of retirementOf(step, closedAt)) if ((await store.update(update)).written) return;
 }
 
+/**
+ * A write whose client gave up may take effect so much later at most, milliseconds. Less than FIRST_CHECK_MS, at which
+ * the sweeper looks at a run that has ended.
+ */
+const LATE_WRITE_MS = 60_000;
+
 export function closer(ports: ClosePorts) {
   const { store, payloads, clock } = ports;
 
@@ -80,6 +86,8 @@ export function closer(ports: ClosePorts) {
   async function finish(run: RunItem): Promise<RunItem> {
     if (run.closedAt === undefined || run.openShard === undefined) return run;
     await retire(run.runId, run.closedAt);
+    // A step of a run that succeeded is there; of a failed one a dispatch may still bring it.
+    if (run.status === 'failed' && clock.now() < run.closedAt + LATE_WRITE_MS) return run;
     const left = await store.update(leaveOpenRunsOf(run));
     return left.item === undefined ? run : asRun(left.item);
   }

@@ -39,6 +39,8 @@ export interface CallFaults {
   readonly refused?: readonly FaultKind[];
   /** Applied, and the answer lost. */
   readonly lost?: FaultKind;
+  /** Given up by the client, and applied all the same: seconds later, whatever has happened since. */
+  readonly delayed?: FaultKind;
   /** Milliseconds on the way; default 5 to 40. */
   readonly takes?: number;
 }
@@ -65,6 +67,8 @@ const MAX_SKEW_MS = 5000;
 /** A slow call. A request that is on its way when its sender ends still arrives. */
 const SLOW_MS = [500, 4000] as const;
 const LOST_MS = [100, 4000] as const;
+/** From the client's time-out until a request that hung on its way arrives. */
+const DELAYED_MS = [500, 20_000] as const;
 
 const KILLS: Partial<Record<Role, FaultKind>> = {
   trigger: 'trigger killed',
@@ -158,7 +162,7 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
     actor: Actor,
     what: string,
     apply: () => T | Promise<T>,
-    { refused = [], lost, takes }: CallFaults = {},
+    { refused = [], lost, delayed, takes }: CallFaults = {},
   ): Promise<T> {
     const isSlow =
       faults.strikes('call slow') || (actor.role === 'dispatch' && faults.strikes('dispatch slow'));
@@ -187,17 +191,29 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
           reject(new PortUnavailable(`${what} was refused for now`));
           return;
         }
-        const answer = arrives(apply);
-        if (lost && faults.strikes(lost)) {
-          trace?.(actor.name, `${what} took effect, its answer was LOST`);
-          answer.catch(() => undefined);
-          // Nobody learns of a lost answer before the client's time-out.
+        // Nobody learns of a lost answer before the client's time-out.
+        const timesOut = (): void =>
           clockwork.at(clockwork.now() + random.between(...LOST_MS), () => {
             turn = actor;
             clockwork.wakes();
             if (actor.alive && !signal?.aborted)
               reject(new PortUnavailable(`the answer of ${what} was lost`));
           });
+        if (delayed && faults.strikes(delayed)) {
+          trace?.(actor.name, `${what} is DELAYED`);
+          timesOut();
+          clockwork.at(clockwork.now() + LOST_MS[1] + random.between(...DELAYED_MS), () => {
+            trace?.(actor.name, `${what} arrives`);
+            clockwork.wakes();
+            arrives(apply).catch(() => undefined);
+          });
+          return;
+        }
+        const answer = arrives(apply);
+        if (lost && faults.strikes(lost)) {
+          trace?.(actor.name, `${what} took effect, its answer was LOST`);
+          answer.catch(() => undefined);
+          timesOut();
         } else answer.then(resolve, reject);
       });
     });

@@ -74,6 +74,7 @@ export const FAULTS = {
   'task slow': { rate: 0.2, most: 4 },
   'task answers wrongly': { rate: 0.15, most: 2 },
   'task poisoned until fixed': { rate: 0.3, most: 2 },
+  'store write delayed': { rate: 0.1, most: 6 },
 } as const satisfies Record<string, Odds>;
 
 export type FaultKind = keyof typeof FAULTS;

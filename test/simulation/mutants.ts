@@ -1,6 +1,7 @@
 /**
- * Proves that the simulation can fail: `npm run sim:mutants [-- --only TEXT] [--schedules N]`.
- * Each mutation is planted in a temporary copy of the project and must be found within N seeds (default 10,000).
+ * Proves that the simulation can fail: `npm run sim:mutants [-- --only TEXT] [--schedules N] [--at-once N]`.
+ * Each mutation is planted in a temporary copy of the project and must be found within N seeds (default 10,000);
+ * its simulation stops at the first seed that breaks. Two run at once by default, on one thread each.
  * Exit code 1 when one is not found, does not apply, or the unchanged code fails.
  */
 import { spawn } from 'node:child_process';
@@ -24,8 +25,14 @@ const PARTS = [
 ];
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, schedules: { type: 'string' }, unchanged: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    schedules: { type: 'string' },
+    'at-once': { type: 'string' },
+    unchanged: { type: 'boolean' },
+  },
 });
+const atOnce = Number(values['at-once'] ?? 2);
 const schedules = values.schedules ?? '10000';
 
 function copyOfProject(): string {
@@ -57,11 +64,14 @@ interface Found {
 }
 
 /** Runs the simulation of a copy until its first failure. */
-function simulate(folder: string): Promise<Found> {
+function simulate(folder: string, threads: number): Promise<Found> {
   return new Promise((resolve, reject) => {
     const child = spawn(
       process.execPath,
-      [join(folder, 'test/simulation/run.ts'), '--schedules', schedules, '--first'],
+      [
+        join(folder, 'test/simulation/run.ts'),
+        ...['--schedules', schedules, '--threads', String(threads), '--first'],
+      ],
       { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
     );
     let output = '';
@@ -80,11 +90,11 @@ function simulate(folder: string): Promise<Found> {
   });
 }
 
-async function tried(mutation: Mutation): Promise<Found> {
+async function tried(mutation: Mutation, threads: number): Promise<Found> {
   const folder = copyOfProject();
   try {
     plant(folder, mutation);
-    return await simulate(folder);
+    return await simulate(folder, threads);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -98,9 +108,9 @@ let missed = 0;
 let most = 0;
 row('mutation', 'seeds', 'invariant that broke first');
 const chosen = MUTATIONS.filter(({ name }) => name.includes(values.only ?? ''));
-for (const mutation of chosen) {
+async function judge(mutation: Mutation): Promise<void> {
   try {
-    const { seeds, invariant } = await tried(mutation);
+    const { seeds, invariant } = await tried(mutation, 1);
     row(mutation.name, seeds === undefined ? 'NOT FOUND' : String(seeds), invariant);
     if (seeds === undefined) missed += 1;
     else most = Math.max(most, seeds);
@@ -109,7 +119,13 @@ for (const mutation of chosen) {
     row(mutation.name, 'ERROR', error instanceof Error ? error.message : String(error));
   }
 }
-const clean = values.unchanged === false ? undefined : await tried({ name: 'none', patches: [] });
+
+const waiting = [...chosen];
+const lane = async (): Promise<void> => {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await judge(next);
+};
+await Promise.all(Array.from({ length: atOnce }, lane));
+const clean = values.unchanged === false ? undefined : await tried({ name: 'none', patches: [] }, atOnce);
 if (clean)
   row('(unchanged code)', clean.seeds === undefined ? 'clean' : String(clean.seeds), clean.invariant);
 console.log(

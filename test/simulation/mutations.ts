@@ -243,8 +243,8 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'close',
-        'await retire(run.runId, run.closedAt);\n    const left = await store.update(leaveOpenRunsOf(run));',
-        'const left = await store.update(leaveOpenRunsOf(run));\n    await retire(run.runId, run.closedAt);',
+        'await retire(run.runId, run.closedAt);',
+        'await store.update(leaveOpenRunsOf(run));\n    await retire(run.runId, run.closedAt);',
       ),
     ],
   },

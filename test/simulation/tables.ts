@@ -34,7 +34,11 @@ export function tablesOf(actors: Actors): Tables {
     },
   });
   const read = { refused: ['store throttled'] } as const;
-  const write = { refused: ['store throttled'], lost: 'store answer lost' } as const;
+  const write = {
+    refused: ['store throttled'],
+    lost: 'store answer lost',
+    delayed: 'store write delayed',
+  } as const;
   return {
     items: () => [...current.values()],
     item: ({ PK, SK }) => current.get(`${PK} ${SK}`),
