@@ -3,10 +3,11 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
+import { dynamoViews } from '#adapters/dynamo-views.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnExecutions } from '#adapters/sfn.ts';
 import { asStep, stepItemKey } from '#core/items.ts';
-import type { Executions, Payloads } from '#core/ports.ts';
+import type { Executions, Payloads, Views } from '#core/ports.ts';
 import type { Store } from '#core/store.ts';
 import { enterCloud, REGION } from '#local/cloud.ts';
 import { cloudStatus } from '#local/emulator.ts';
@@ -50,6 +51,7 @@ export interface Connection {
   pipeline(): Promise<Pipeline>;
   api(): Promise<Api>;
   store(): Promise<Store>;
+  views(): Promise<Views>;
   /** The payload bucket. */
   payloads(): Promise<Payloads>;
   readonly feeds: Feeds;
@@ -139,6 +141,7 @@ export async function connect(flags: ConnectionFlags): Promise<Connection> {
       return signedApi(root, await sqs.config.region(), credentials);
     },
     store,
+    views: async () => dynamoViews(dynamo, (await pipeline()).viewsTable),
     payloads: async () =>
       s3Payloads({
         bucket: (await pipeline()).payloadBucket,

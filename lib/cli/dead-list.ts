@@ -1,7 +1,7 @@
 /** The dead letters of all queues with what is on record about their tasks. Looks, changes nothing. */
 import { replaysOf, type Subject, subjectOf } from './letter.ts';
 import { reasonOf } from './letter-filter.ts';
-import type { DeadLetter, DeadLetters, Source, TaskLookup } from './ports.ts';
+import type { DeadLetter, DeadLetterBox, DeadLetters, TaskLookup } from './ports.ts';
 
 export interface DeadEntry extends Subject {
   readonly source: string;
@@ -33,7 +33,7 @@ const MAX_LOOKED_AT = 200;
 export async function listDead(
   letters: DeadLetters,
   lookUp: TaskLookup,
-  sources: readonly Source[],
+  sources: readonly DeadLetterBox[],
 ): Promise<DeadList> {
   const found = await Promise.all(sources.map((source) => looked(letters, source)));
   const entries = await Promise.all(
@@ -42,7 +42,7 @@ export async function listDead(
   return { entries, complete: found.every(({ complete }) => complete) };
 }
 
-async function looked(letters: DeadLetters, source: Source) {
+async function looked(letters: DeadLetters, source: DeadLetterBox) {
   const held = new Map<string, DeadLetter>();
   try {
     for (;;) {

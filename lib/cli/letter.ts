@@ -1,4 +1,5 @@
 /** What a dead letter is about, as far as its body tells. */
+import { parseExecutionName } from '#core/items.ts';
 import { REPLAY_ATTRIBUTE } from '#runtime/worker-pool.ts';
 import type { DeadLetter } from './ports.ts';
 
@@ -18,6 +19,12 @@ const text = (value: unknown): string | undefined =>
 const keyText = (value: unknown): string | undefined =>
   text(typeof value === 'object' && value !== null && 'S' in value ? value.S : value);
 
+/** Run of an end-state event, as a rule or Lambda set it aside for close. */
+function endedRun(value: Record<string, unknown>): string | undefined {
+  const event = (value['requestPayload'] ?? value) as { readonly detail?: { readonly name?: unknown } };
+  return parseExecutionName(text(event.detail?.name) ?? '')?.runId;
+}
+
 /**
  * Commands name their run and step; events name their run as subject; retry queues hold keys of items (collect) or their images (relay). Undefined: a
  * body that nothing of ours wrote.
@@ -36,6 +43,8 @@ export function subjectOf(body: string): Subject | undefined {
     const step = /^STEP#(.+)$/.exec(keyText(value['SK']) ?? '')?.[1];
     return { run: key, ...(step !== undefined && { step, task: `${key}/${step}/0` }) };
   }
+  const ended = endedRun(value);
+  if (ended !== undefined) return { type: 'end of an execution', run: ended };
   const id = text(value['id']);
   if (type === undefined || id === undefined) return undefined;
   const [run, step] = [text(value['runid']) ?? text(value['subject']), text(value['step'])];

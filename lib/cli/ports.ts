@@ -3,12 +3,15 @@ import type { DeployedWorkflow } from '#core/env-names.ts';
 import type { StepItem } from '#core/items.ts';
 import type { RunView } from '#core/run-view.ts';
 
-/** A queue that may leave dead letters, with their queue. */
-export interface Source {
-  /** Pool or subscriber, as in the stack's output. */
+export interface DeadLetterBox {
+  /** Pool, subscriber or function, as in the stack's output. */
   readonly name: string;
-  readonly queueUrl: string;
   readonly dlqUrl: string;
+}
+
+/** A queue that may leave dead letters, with their queue. */
+export interface Source extends DeadLetterBox {
+  readonly queueUrl: string;
   readonly queueArn: string;
   /** Command types that it takes; none for subscribers and retry queues. */
   readonly types: readonly string[];
@@ -18,11 +21,14 @@ export interface Source {
 export interface Pipeline {
   readonly api: { readonly url: string; readonly id: string };
   readonly stateTable: string;
+  readonly viewsTable: string;
   readonly payloadBucket: string;
   readonly stubTable?: string;
   readonly eventsTopic: string;
   readonly machines: Readonly<Record<string, string>>;
   readonly sources: readonly Source[];
+  /** Dead letters of what is no queue: they can be looked at, not sent back. */
+  readonly others: readonly DeadLetterBox[];
   /** Lambda's name by ours: `worker-shipping` -> `edow-dev-pipeline-...`. */
   readonly functions: Readonly<Record<string, string>>;
 }

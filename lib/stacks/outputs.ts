@@ -36,6 +36,8 @@ interface Parts {
       { readonly queue: sqs.IQueue; readonly deadLetters: sqs.IQueue; readonly types?: readonly string[] }
     >
   >;
+  /** Dead letters of what is no queue. */
+  readonly deadLetters: Readonly<Record<string, sqs.IQueue>>;
   readonly functions: Readonly<Record<string, lambda.IFunction>>;
 }
 
@@ -68,6 +70,7 @@ export function writeOutputs(stack: Stack, parts: Parts): void {
         }),
       ),
     ),
+    DeadLetters: json(map(parts.deadLetters, ({ queueUrl }) => queueUrl)),
     Functions: json(map(parts.functions, (fn) => fn.functionName)),
     ...(parts.stub && { StubTableName: parts.stub.tableName }),
   };

@@ -123,6 +123,7 @@ export class PipelineStack extends Stack {
         'collect-retry': collect.retry,
         'relay-retry': relay.retry,
       },
+      deadLetters: { close: close.deadLetters },
       functions: {
         trigger: trigger.fn,
         status: status.fn,

@@ -48,7 +48,7 @@ async function poisoned(...names: string[]) {
 /** Waits until SQS has moved the messages of all these runs to the dead letters. */
 const lettersOf = (runs: readonly string[]) =>
   until('the messages are dead letters', async () => {
-    const { result } = await edow('dlq', 'ls', '--pool', 'shipping');
+    const { result } = await edow('dlq', 'peek', '--pool', 'shipping');
     const found = new Set(result.entries.map((entry: { run?: string }) => entry.run));
     return runs.every((run) => found.has(run)) ? true : undefined;
   });
@@ -66,7 +66,7 @@ describe('an operator', () => {
     const risked: string = hasty.result.sent[0].run;
     expect((await books.partition(risked)).step('ShipOrder')).toMatchObject({ status: 'dead', deaths: 2 });
     await lettersOf(runs);
-    const letter = await edow('dlq', 'ls', '--pool', 'shipping');
+    const letter = await edow('dlq', 'peek', '--pool', 'shipping');
     const again = letter.result.entries.find((entry: { run: string }) => entry.run === risked);
     expect(again.replays).toBe(1);
 

@@ -70,11 +70,16 @@ function pipelineOf(
   return {
     api: { url: text('ApiUrl'), id: text('ApiId') },
     stateTable: text('StateTableName'),
+    viewsTable: text('ViewsTableName'),
     payloadBucket: text('PayloadBucketName'),
     ...(stub !== undefined && { stubTable: stub }),
     eventsTopic: text('EventsTopicArn'),
     machines: JSON.parse(text('StateMachineArns')),
     sources: Object.entries(queues).map(([name, queue]) => ({ name, ...queue })),
+    others: Object.entries<string>(JSON.parse(text('DeadLetters'))).map(([name, dlqUrl]) => ({
+      name,
+      dlqUrl,
+    })),
     functions: JSON.parse(text('Functions')),
   };
 }

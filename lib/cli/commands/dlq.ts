@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import type { Session } from '../leaf.ts';
 import { addDiscard } from './dlq-discard.ts';
 import { addList } from './dlq-list.ts';
+import { addPeek } from './dlq-peek.ts';
 import { addReplay } from './dlq-replay.ts';
+import { addShowDead } from './dlq-show.ts';
 
 export function addDlq(program: Command, session: Session): void {
   const dlq = program
@@ -10,6 +12,8 @@ export function addDlq(program: Command, session: Session): void {
     .description('dead letters: list them, replay them, throw them away')
     .helpCommand(false);
   addList(dlq, session);
+  addShowDead(dlq, session);
+  addPeek(dlq, session);
   addReplay(dlq, session);
   addDiscard(dlq, session);
 }

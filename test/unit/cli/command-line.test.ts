@@ -36,7 +36,7 @@ describe('wrong use: one line on what is wrong, one with the right call, exit co
       "required option '--input <file|-|json>'",
       'Right: npx edow start order',
     ],
-    ['group without command', ['dlq'], 'edow dlq needs one of: ls, replay', 'See: npx edow dlq --help'],
+    ['group without command', ['dlq'], 'edow dlq needs one of: ls, show, peek, replay', 'See: npx edow dlq --help'],
     ['unknown command of a group', ['dlq', 'lss'], "unknown command 'lss'", 'See: npx edow dlq --help'],
     [
       'rate of zero',
@@ -138,6 +138,8 @@ describe('help', () => {
     'watch',
     'resume',
     'dlq ls',
+    'dlq show',
+    'dlq peek',
     'dlq replay',
     'logs',
   ])('edow %s --help has examples and --json', async (command) => {

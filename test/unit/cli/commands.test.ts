@@ -199,14 +199,27 @@ describe('dlq', () => {
   test('replay sends, says what, and ls is empty afterwards', async () => {
     const queues = fakeQueues({ shipping: [letter(commandBody(RUN, 'ShipOrder'))] });
     const { edow } = fakeConnection({ queues });
-    expect((await edow(['dlq', 'ls'])).out).toContain(`${RUN}/ShipOrder/0`);
+    expect((await edow(['dlq', 'peek'])).out).toContain(`${RUN}/ShipOrder/0`);
     const dry = await edow(['dlq', 'replay', '--dry-run']);
     expect(dry.out).toContain('1 dead letter would be sent back, 0 left.');
     expect(queues.sent).toEqual([]);
     const { out } = await edow(['dlq', 'replay', '--pool', 'shipping', '--run', RUN]);
     expect(out).toContain(`sent shipping  ${RUN}/ShipOrder/0  replay 1`);
     expect(out).toContain('1 dead letter sent back, 0 left.');
-    expect((await edow(['dlq', 'ls'])).out).toBe('No dead letters.\n');
+    expect((await edow(['dlq', 'peek'])).out).toBe('No dead letters.\n');
+  });
+
+  test('peek looks into the dead letters of functions too', async () => {
+    const ended = { 'detail-type': 'Step Functions Execution Status Change', detail: { name: `${RUN}-2` } };
+    const aside = { requestPayload: ended };
+    const close = [letter(JSON.stringify(ended)), letter(JSON.stringify(aside)), letter('{"detail":7}')];
+    const { edow } = fakeConnection({ queues: fakeQueues({ close }) });
+    const { entries } = JSON.parse((await edow(['dlq', 'peek', '--pool', 'close', '--json'])).out);
+    expect(entries.map(({ run, reason }: { run?: string; reason: string }) => [run, reason])).toEqual([
+      [RUN, 'not a task'],
+      [RUN, 'not a task'],
+      [undefined, 'unreadable'],
+    ]);
   });
 
   test('an unknown pool is wrong use', async () => {

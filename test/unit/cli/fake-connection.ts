@@ -4,16 +4,19 @@ import { runCommand } from '#cli/program.ts';
 import type { RunView } from '#core/run-view.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
 import { memoryStore } from '#test/memory/store.ts';
+import { memoryViews } from '#test/memory/views.ts';
 import { fakeIo } from './fake-io.ts';
 import { fakeQueues, source } from './fake-letters.ts';
 
-const pipeline: Pipeline = {
+export const pipeline: Pipeline = {
   api: { url: 'https://api', id: 'api' },
   stateTable: 'state',
+  viewsTable: 'views',
   payloadBucket: 'payload-bucket',
   eventsTopic: 'events',
   machines: { order: 'arn:aws:states:eu-central-1:1:stateMachine:order' },
   sources: [source('shipping'), source('project')],
+  others: [{ name: 'close', dlqUrl: 'dlq/close' }],
   functions: { trigger: 'fn-trigger', 'worker-shipping': 'fn-shipping' },
 };
 
@@ -29,6 +32,7 @@ export function fakeConnection(
 ) {
   const store = memoryStore();
   const payloads = memoryPayloads();
+  const views = memoryViews();
   const feeds = new Map<string, string>();
   const queues = given.queues ?? fakeQueues({});
   const refused = () => Promise.reject(new Error('not in this test'));
@@ -50,6 +54,7 @@ export function fakeConnection(
     pipeline: async () => pipeline,
     api: async () => ({ start: refused, run: refused, runs: refused, ...given.api }),
     store: async () => store,
+    views: async () => views,
     lookUp: queues.ports.lookUp,
     caller: async () => CALLER,
     payloads: async () => payloads,
@@ -65,7 +70,7 @@ export function fakeConnection(
     const exitCode = await runCommand(argv, fake.io, { connect: async () => connection });
     return { exitCode, out: fake.out(), err: fake.err() };
   }
-  return { edow, store, connection, payloads, feeds, queues };
+  return { edow, store, views, connection, payloads, feeds, queues };
 }
 
 export const RUN = '01M8MJH2GRNCRTQZXW4FXC62VM';
