@@ -31,13 +31,15 @@ export function placeOf(bucket: string, key: string, text: string): { key: strin
 
 const POINTER = /^s3:\/\/([^/#]+)\/([^#]+)#([0-9a-f]{64})$/;
 
-/** @throws PayloadGone unless the pointer names an object of our bucket below our prefix. */
-export function readPointer(bucket: string, pointer: string): { key: string; hash: string } {
+/** @throws PayloadGone unless the pointer names an object of our bucket below our prefix, and of this tenant. */
+export function readPointer(bucket: string, pointer: string, tenant: string): { key: string; hash: string } {
   const [, where, key, hash] = POINTER.exec(pointer) ?? [];
   if (where === undefined || key === undefined || hash === undefined)
     throw new PayloadGone('a payload pointer is not of the form s3://bucket/key#sha256');
   if (where !== bucket) throw new PayloadGone('a payload pointer names a bucket that is not ours');
   if (!key.startsWith(PREFIX) || !isPlain(key))
     throw new PayloadGone(`a payload pointer names a key outside "${PREFIX}"`);
+  if (!key.startsWith(`${PREFIX}${tenant}/`))
+    throw new PayloadGone('a payload pointer names an object of another tenant');
   return { key, hash };
 }

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock, Ids } from '#core/ports.ts';
 import { CLIENT } from './client-config.ts';
 import { defaultProvider } from './env-credentials.ts';
+import { MAX_PAYLOAD_BYTES } from './payload-body.ts';
 import { encodedPath, type SigningKey, signed } from './sigv4.ts';
 import { systemClock, systemIds } from './system.ts';
 
@@ -25,12 +26,13 @@ export interface ObjectsParts {
 
 export interface Objects {
   /** @param until ends the call early */
-  put(key: string, text: string, until?: AbortSignal): Promise<void>;
-  get(key: string, until?: AbortSignal): Promise<string>;
+  put(key: string, body: Buffer, until?: AbortSignal): Promise<void>;
+  get(key: string, until?: AbortSignal): Promise<Buffer>;
 }
 
 const { maxAttempts, requestHandler } = CLIENT;
 const TIMEOUT_MS = requestHandler.connectionTimeout + requestHandler.requestTimeout;
+const NOTHING = Buffer.alloc(0);
 /** Upper bound of the wait before the second try. */
 const RETRY_WAIT_MS = 100;
 
@@ -54,9 +56,9 @@ export function s3Objects(parts: ObjectsParts): Objects {
   async function once(
     method: 'GET' | 'PUT',
     key: string,
-    body: string,
+    body: Buffer,
     until?: AbortSignal,
-  ): Promise<string> {
+  ): Promise<Buffer> {
     // The path names the bucket: that works at every endpoint, also where no name resolves below it.
     const url = new URL(`/${bucket}/${encodedPath(key)}`, endpoint);
     const headers: Record<string, string> = method === 'PUT' ? { 'content-type': 'application/json' } : {};
@@ -70,17 +72,19 @@ export function s3Objects(parts: ObjectsParts): Objects {
       redirect: 'error',
       signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(until ? [until] : [])]),
     });
-    const text = await response.text();
-    if (!response.ok) throw serviceError(response.status, text);
-    return text;
+    if (Number(response.headers.get('content-length')) > MAX_PAYLOAD_BYTES)
+      throw Object.assign(new Error('an object is too long'), { name: 'TooLong', $fault: 'client' });
+    const answer = Buffer.from(await response.arrayBuffer());
+    if (!response.ok) throw serviceError(response.status, answer.toString());
+    return answer;
   }
 
   async function send(
     method: 'GET' | 'PUT',
     key: string,
-    body: string,
+    body: Buffer,
     until?: AbortSignal,
-  ): Promise<string> {
+  ): Promise<Buffer> {
     for (let attempt = 1; ; attempt++) {
       parts.onRequest?.(method === 'PUT' ? 'S3.PutObject' : 'S3.GetObject');
       try {
@@ -94,7 +98,7 @@ export function s3Objects(parts: ObjectsParts): Objects {
   }
 
   return {
-    put: async (key, text, until) => void (await send('PUT', key, text, until)),
-    get: (key, until) => send('GET', key, '', until),
+    put: async (key, body, until) => void (await send('PUT', key, body, until)),
+    get: (key, until) => send('GET', key, NOTHING, until),
   };
 }

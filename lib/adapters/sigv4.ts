@@ -14,7 +14,7 @@ export interface Unsigned {
   readonly url: URL;
   /** Names in lower case; all of them are signed. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /** `s3`, `execute-api` ... */
   readonly signingName: string;
   readonly region: string;

@@ -40,7 +40,8 @@ export async function editLetter(
   const command = parseCommand(letter.body);
   if (isUnreadable(command)) throw impossible(letter.messageId, command.problem);
   const { id, dataref } = command;
-  const before: unknown = dataref === undefined ? command.data : JSON.parse(await payloads.get(dataref));
+  const before: unknown =
+    dataref === undefined ? command.data : JSON.parse(await payloads.get(dataref, command.tenant));
   const after = 'whole' in patch ? patch.whole : withPlaces(id, before, patch.set);
   const { input, version, orderBy } = contractOf(command.type);
   const checked = checkValue(input, after);

@@ -248,8 +248,10 @@ export async function buildCommand(
   const results = new Map<string, unknown>();
   for (const other of steps)
     if (wanted.has(other.stepKey) && other.status === 'done')
-      results.set(other.stepKey, await payloadOf(payloads, other.result, other.resultRef));
-  const input = wanted.has('input') ? await payloadOf(payloads, run.input, run.inputRef) : undefined;
+      results.set(other.stepKey, await payloadOf(payloads, run.tenant, other.result, other.resultRef));
+  const input = wanted.has('input')
+    ? await payloadOf(payloads, run.tenant, run.input, run.inputRef)
+    : undefined;
   const data = resolveMapping(mapping, { input, results }) ?? null;
   const text = JSON.stringify(data);
   const large = Buffer.byteLength(text) > COMMAND_DATA_BYTES;

@@ -19,7 +19,9 @@ export function handling({ payloads, clock }: { readonly payloads: Payloads; rea
   /** Reads and checks the input: nothing of the handler has run when this throws. */
   async function inputOf(command: Command, { contract }: TaskHandler): Promise<unknown> {
     const data: unknown =
-      command.dataref === undefined ? command.data : JSON.parse(await payloads.get(command.dataref));
+      command.dataref === undefined
+        ? command.data
+        : JSON.parse(await payloads.get(command.dataref, command.tenant));
     const input = checkValue(contract.input, data);
     if (!input.ok)
       throw new PermanentError(

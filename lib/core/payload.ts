@@ -5,10 +5,15 @@ import type { Payloads } from './ports.ts';
 /** Payloads up to this size live on the item; larger ones in the payload bucket. */
 export const INLINE_BYTES = 8 * 1024;
 
-/** A stored payload: JSON text on the item, or behind its pointer. */
-export async function payloadOf(payloads: Payloads, text?: string, ref?: string): Promise<unknown> {
+/** A tenant's stored payload: JSON text on the item, or behind its pointer. */
+export async function payloadOf(
+  payloads: Payloads,
+  tenant: string,
+  text?: string,
+  ref?: string,
+): Promise<unknown> {
   if (text !== undefined) return JSON.parse(text);
-  if (ref !== undefined) return JSON.parse(await payloads.get(ref));
+  if (ref !== undefined) return JSON.parse(await payloads.get(ref, tenant));
   throw new PayloadGone('the item holds neither a payload nor a pointer to one');
 }
 

@@ -58,12 +58,15 @@ export interface Executions {
   describe(stateMachineArn: string, name: string): Promise<ExecutionState | undefined>;
 }
 
-/** Objects in the payload bucket. A pointer is `s3://bucket/key#sha256`. */
+/** Objects in the payload bucket. A pointer is `s3://bucket/key#sha256`, its hash that of the text, however it is kept. */
 export interface Payloads {
-  /** Stores JSON text under the key; the same key and text again is no error. Returns the pointer. */
+  /** Stores JSON text under the key, which begins with its tenant; the same again is no error. Returns the pointer. */
   put(key: string, text: string): Promise<string>;
-  /** Throws {@link PayloadGone} (missing, outside our bucket and prefix, or other content than its hash says). */
-  get(pointer: string): Promise<string>;
+  /**
+   * Throws {@link PayloadGone} (missing, outside our bucket and prefix, another tenant's than the one that asks, or
+   * other content than its hash says).
+   */
+  get(pointer: string, tenant: string): Promise<string>;
 }
 
 /** Messages of a work queue while a worker holds them. */

@@ -53,11 +53,12 @@ const iso = (milliseconds: number): string => new Date(milliseconds).toISOString
 /** A result that was erased is no reason to hide the run. */
 async function shown(
   payloads: Payloads,
+  tenant: string,
   text?: string,
   ref?: string,
 ): Promise<{ value: unknown } | undefined> {
   try {
-    return { value: await payloadOf(payloads, text, ref) };
+    return { value: await payloadOf(payloads, tenant, text, ref) };
   } catch (error) {
     if (error instanceof PayloadGone) return undefined;
     throw error;
@@ -97,9 +98,10 @@ function endOf(step: StepItem): number | undefined {
   return step.status === 'dead' ? step.deadAt : undefined;
 }
 
-async function stepView(payloads: Payloads, step: StepItem): Promise<StepView> {
+async function stepView(payloads: Payloads, tenant: string, step: StepItem): Promise<StepView> {
   const endedAt = endOf(step);
-  const result = step.status === 'done' ? await shown(payloads, step.result, step.resultRef) : undefined;
+  const result =
+    step.status === 'done' ? await shown(payloads, tenant, step.result, step.resultRef) : undefined;
   return {
     step: step.stepKey,
     taskId: taskIdOf(step.runId, step.stepKey),
@@ -131,7 +133,8 @@ export async function runView(
   steps: readonly StepItem[],
 ): Promise<RunView> {
   const ordered = [...steps].sort((a, b) => a.firstEntered - b.firstEntered);
-  const output = run.status === 'succeeded' ? await shown(payloads, run.output, run.outputRef) : undefined;
+  const output =
+    run.status === 'succeeded' ? await shown(payloads, run.tenant, run.output, run.outputRef) : undefined;
   return {
     id: run.runId,
     workflow: run.workflow,
@@ -142,7 +145,7 @@ export async function runView(
     updatedAt: iso(run.updatedAt),
     ...(run.closedAt === undefined ? {} : { closedAt: iso(run.closedAt) }),
     ...(run.cause === undefined ? {} : { cause: run.cause }),
-    steps: await Promise.all(ordered.map((step) => stepView(payloads, step))),
+    steps: await Promise.all(ordered.map((step) => stepView(payloads, run.tenant, step))),
     ...(output && { output: output.value }),
   };
 }

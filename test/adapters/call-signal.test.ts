@@ -38,7 +38,7 @@ beforeEach(() => {
 
 const TIME_MS = 300;
 const key = { PK: 'P', SK: 'S' };
-const pointer = `s3://b/payloads/k#${'0'.repeat(64)}`;
+const pointer = `s3://b/payloads/k/x#${'0'.repeat(64)}`;
 const calls: [string, () => Promise<unknown>][] = [
   ['GetItem', () => dynamoStore(dynamoClient(), 't').get(key)],
   ['UpdateItem', () => dynamoStore(dynamoClient(), 't').update({ key, when: all(), changes: {} })],
@@ -49,7 +49,7 @@ const calls: [string, () => Promise<unknown>][] = [
   ['StartExecution', () => sfnExecutions(sfnClient()).start('arn:aws:states:r:1:stateMachine:m', 'n', '{}')],
   ['DescribeExecution', () => sfnExecutions(sfnClient()).describe('arn:aws:states:r:1:stateMachine:m', 'n')],
   ['SendMessage', () => sqsRetryQueue(sqsClient(), 'https://sqs/1/q').send('x')],
-  ['GetObject', () => s3Payloads({ bucket: 'b' }).get(pointer)],
+  ['GetObject', () => s3Payloads({ bucket: 'b' }).get(pointer, 'k')],
   ['PutObject', () => s3Payloads({ bucket: 'b' }).put('k', 'text')],
 ];
 

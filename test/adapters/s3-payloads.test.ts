@@ -49,7 +49,7 @@ const refusal = (status: number, code: string) => ({
   status,
   body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>a secret</Message></Error>`,
 });
-const { pointer } = placeOf('bucket', 'k', '1');
+const { pointer } = placeOf('bucket', 'k/x', '1');
 
 test('a text lies below its key by its hash', async () => {
   const put = await payloads.put('acme/01RUN/input é.json', '{"a":"✓"}');
@@ -73,15 +73,15 @@ test('a text lies below its key by its hash', async () => {
 
 test('what a pointer names is read and checked', async () => {
   answers.push({ status: 200, body: '1' }, { status: 200, body: '2' });
-  expect(await payloads.get(pointer)).toBe('1');
-  await expect(payloads.get(pointer)).rejects.toThrow('a payload is not what its pointer says');
+  expect(await payloads.get(pointer, 'k')).toBe('1');
+  await expect(payloads.get(pointer, 'k')).rejects.toThrow('a payload is not what its pointer says');
   expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(
     Array(2).fill(`GET ${pointer.replace('s3:/', '').replace(/#.*/, '')}`),
   );
 });
 
 test('nothing is asked for that is not ours', async () => {
-  await expect(payloads.get(pointer.replace('bucket', 'other'))).rejects.toThrow(PayloadGone);
+  await expect(payloads.get(pointer.replace('bucket', 'other'), 'k')).rejects.toThrow(PayloadGone);
   await expect(payloads.put('../x', '1')).rejects.toThrow(EdowError);
   expect(requests).toEqual([]);
 });
@@ -95,7 +95,7 @@ describe('what S3 answers', () => {
     ['InternalError', 500, PortUnavailable, 2],
   ])('%s', async (code, status, kind, asked) => {
     answers.push(refusal(status, code), refusal(status, code));
-    const thrown = await payloads.get(pointer).catch((error: unknown) => error);
+    const thrown = await payloads.get(pointer, 'k').catch((error: unknown) => error);
     expect((thrown as Error).constructor).toBe(kind);
     expect((thrown as Error).message).not.toContain('secret');
     expect(requests).toHaveLength(asked);
@@ -108,14 +108,14 @@ describe('what S3 answers', () => {
 
   test('an answer that is no error document, and a redirect', async () => {
     answers.push({ status: 400, body: '' });
-    await expect(payloads.get(pointer)).rejects.toThrow('GetObject was refused: Status400');
+    await expect(payloads.get(pointer, 'k')).rejects.toThrow('GetObject was refused: Status400');
     answers.push({ status: 307, body: '' }, { status: 307, body: '' });
-    await expect(payloads.get(pointer)).rejects.toThrow();
+    await expect(payloads.get(pointer, 'k')).rejects.toThrow();
   });
 
   test('a lost connection is tried once more', async () => {
     answers.push('cut', { status: 200, body: '1' });
-    expect(await payloads.get(pointer)).toBe('1');
+    expect(await payloads.get(pointer, 'k')).toBe('1');
     answers.push('cut', 'cut');
     await expect(payloads.put('k', '1')).rejects.toThrow(PortUnavailable);
     expect(counted).toEqual(['S3.GetObject', 'S3.GetObject', 'S3.PutObject', 'S3.PutObject']);

@@ -25,7 +25,8 @@ describe('payloads', () =>
     return {
       payloads,
       remove: async (key) => void payloads.objects.delete(key),
-      damage: async (key, text) => void payloads.objects.set(key, text),
+      damage: async (key, bytes) => void payloads.objects.set(key, Buffer.from(bytes)),
+      kept: async (key) => payloads.objects.get(key) ?? Buffer.alloc(0),
     };
   }));
 

@@ -229,7 +229,8 @@ describe('H23 claim-check object gone when the message is read', () => {
     let away = true;
     const payloads = {
       ...own.payloads,
-      get: (pointer: string) => (away ? Promise.reject(error) : own.payloads.get(pointer)),
+      get: (pointer: string, tenant: string) =>
+        away ? Promise.reject(error) : own.payloads.get(pointer, tenant),
     };
     const pool = countingPool(() => {}, { ports: { ...own, payloads } });
     const dataref = await own.payloads.put('acme/run/input.json', '{"orderId":"o-1"}');
@@ -254,6 +255,8 @@ describe('H23 claim-check object gone when the message is read', () => {
     ['a short hash', 's3://payload-bucket/payloads/acme/x#00', 0],
     ['a web address', `https://payload-bucket/payloads/acme/x#${hash}`, 0],
     ['a file', 'file:///etc/passwd', 0],
+    ["another tenant's object", `s3://payload-bucket/payloads/other/x#${hash}`, 0],
+    ['a tenant whose name begins as ours', `s3://payload-bucket/payloads/acme-2/x#${hash}`, 0],
     ['a wrong hash', `s3://payload-bucket/payloads/acme/x#${'0'.repeat(64)}`, 1],
   ])(
     'H23 (d) a pointer to %s is refused: dead with a reason, no effect, nothing of it in the log',
@@ -261,8 +264,15 @@ describe('H23 claim-check object gone when the message is read', () => {
       const log = printed();
       const pool = countingPool();
       // What it asks for is there, wherever it points: only the pointer can be refused.
-      for (const key of ['payloads/acme/x', 'secrets/x', 'payloads/../secrets/x', 'payloads/./x'])
-        pool.payloads.objects.set(key, text);
+      for (const key of [
+        'payloads/acme/x',
+        'payloads/other/x',
+        'payloads/acme-2/x',
+        'secrets/x',
+        'payloads/../secrets/x',
+        'payloads/./x',
+      ])
+        pool.payloads.objects.set(key, Buffer.from(text));
       const read = vi.spyOn(pool.payloads.objects, 'get');
       const record = sqsRecord(bodyOf(await enteredTask(pool, 1, { data: undefined, dataref } as never)));
       expect(reported(await pool.handler({ Records: [record] }, lambdaContext()))).toEqual([

@@ -144,7 +144,8 @@ export function portsOf(parts: PortParts) {
       },
       payloads: {
         put: (key, text) => actors.call(actor, 'put payload', () => payloads.put(key, text), bucket),
-        get: (pointer) => actors.call(actor, 'get payload', () => payloads.get(pointer), bucket),
+        get: (pointer, tenant) =>
+          actors.call(actor, 'get payload', () => payloads.get(pointer, tenant), bucket),
       },
       queues: { waiting: (type) => call('queue depth', () => pools.get(type)?.waiting()) },
       letters: {

@@ -29,7 +29,7 @@ function warmWorker({ tables, portsFor, handlerFor }: StageParts, first: Actor):
     store: current,
     payloads: {
       put: (key, text) => ports.payloads.put(key, text),
-      get: (pointer) => ports.payloads.get(pointer),
+      get: (pointer, tenant) => ports.payloads.get(pointer, tenant),
     },
     clock: { now: () => actor.clock.now() },
     ids: ports.ids,

@@ -1,6 +1,12 @@
 /** Queues, topics, buckets and state machines for suites that run against a cloud. Nothing is cleaned up after them. */
 import { CreateRoleCommand, IAMClient, PutRolePolicyCommand } from '@aws-sdk/client-iam';
-import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { CreateStateMachineCommand } from '@aws-sdk/client-sfn';
 import { CreateTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
 import {
@@ -132,6 +138,10 @@ export async function cloudPayloads(): Promise<PayloadsUnderTest> {
     payloads: s3Payloads({ bucket: Bucket }),
     remove: async (Key) => void (await client.send(new DeleteObjectCommand({ Bucket, Key }))),
     damage: async (Key, Body) => void (await client.send(new PutObjectCommand({ Bucket, Key, Body }))),
+    kept: async (Key) => {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
+      return Buffer.from((await Body?.transformToByteArray()) ?? []);
+    },
   };
 }
 

@@ -89,7 +89,7 @@ describe('a succeeded execution', () => {
     const output = JSON.stringify({ text: 'x'.repeat(9000) });
     const run = await close({ status: 'SUCCEEDED', output });
     expect(run).not.toHaveProperty('output');
-    expect(await payloads.get(run?.outputRef ?? '')).toBe(output);
+    expect(await payloads.get(run?.outputRef ?? '', 'acme')).toBe(output);
     expect(run?.outputRef).toContain(`acme/${RUN_ID}/output.json`);
   });
 

@@ -213,7 +213,7 @@ describe('a step that is entered', () => {
     const command = commands.taken[0];
     expect(command).not.toHaveProperty('data');
     expect(command?.dataref).toContain(`acme/${RUN_ID}/Reserve-command.json`);
-    expect(JSON.parse(await payloads.get(command?.dataref ?? ''))).toEqual({ text });
+    expect(JSON.parse(await payloads.get(command?.dataref ?? '', 'acme'))).toEqual({ text });
   });
 
   test('whose command the topic does not take fails its token by name', async () => {

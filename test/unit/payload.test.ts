@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { unpacked } from '#adapters/payload-body.ts';
 import { INLINE_BYTES, keepPayload, payloadOf } from '#core/payload.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
 
@@ -10,7 +11,7 @@ describe('keepPayload and payloadOf', () => {
     const text = ofBytes(INLINE_BYTES);
     expect(await keepPayload(payloads, 'acme/run/x.json', text)).toEqual({ text });
     expect(payloads.objects.size).toBe(0);
-    expect(await payloadOf(payloads, text)).toBe(JSON.parse(text));
+    expect(await payloadOf(payloads, 'acme', text)).toBe(JSON.parse(text));
   });
 
   test('a byte more goes to the bucket, and comes back the same', async () => {
@@ -19,8 +20,8 @@ describe('keepPayload and payloadOf', () => {
     const kept = await keepPayload(payloads, 'acme/run/x.json', text);
     const ref = 'ref' in kept ? kept.ref : '';
     expect(ref).toMatch(/^s3:\/\/.*acme\/run\/x\.json.*#[0-9a-f]{64}$/);
-    expect([...payloads.objects.values()]).toEqual([text]);
-    expect(await payloadOf(payloads, undefined, ref)).toBe(JSON.parse(text));
+    expect([...payloads.objects.values()].map(unpacked)).toEqual([text]);
+    expect(await payloadOf(payloads, 'acme', undefined, ref)).toBe(JSON.parse(text));
   });
 
   test('bytes are counted, not characters', async () => {
@@ -30,6 +31,6 @@ describe('keepPayload and payloadOf', () => {
   });
 
   test('an item without either has lost its payload', async () => {
-    await expect(payloadOf(memoryPayloads())).rejects.toMatchObject({ code: 'payload_gone' });
+    await expect(payloadOf(memoryPayloads(), 'acme')).rejects.toMatchObject({ code: 'payload_gone' });
   });
 });

@@ -151,7 +151,7 @@ describe('done', () => {
     await done(held, dead, reserve, large, by('done'));
     const { resultRef = '', result } = await step();
     expect(result).toBeUndefined();
-    expect(JSON.parse(await payloads.get(resultRef))).toEqual(large);
+    expect(JSON.parse(await payloads.get(resultRef, 'acme'))).toEqual(large);
   });
 
   test('lets the held run go on, as any late result does', async () => {

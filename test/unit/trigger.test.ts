@@ -98,7 +98,7 @@ describe('a request', () => {
     const run = await accepted(start({ input }));
     expect(run).not.toHaveProperty('input');
     expect(run.inputRef).toContain(`acme/${run.runId}/input.json`);
-    expect(JSON.parse(await payloads.get(run.inputRef ?? ''))).toEqual(input);
+    expect(JSON.parse(await payloads.get(run.inputRef ?? '', 'acme'))).toEqual(input);
   });
 
   test('leaves no input in a log line or in the execution', async () => {

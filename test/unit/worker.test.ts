@@ -98,7 +98,7 @@ describe('a command in time', () => {
     const { result, resultRef } = await bench.now();
     expect(result).toBeUndefined();
     expect(resultRef).toContain(`acme/${RUN_ID}/Reserve-1.json`);
-    expect(JSON.parse(await bench.payloads.get(resultRef ?? ''))).toEqual({
+    expect(JSON.parse(await bench.payloads.get(resultRef ?? '', 'acme'))).toEqual({
       reservationId: 'x'.repeat(8000),
       customer: 'y'.repeat(9000),
     });

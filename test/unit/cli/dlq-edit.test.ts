@@ -148,7 +148,7 @@ describe('--edit', () => {
     const { replay, queues, payloads } = await given('{}');
     const ref = await payloads.put(`default/${RUN}/ShipOrder-command.json`, JSON.stringify(data));
     const pointed = await given(JSON.stringify(command({ dataref: ref })));
-    pointed.payloads.objects.set(...([...payloads.objects][0] as [string, string]));
+    pointed.payloads.objects.set(...([...payloads.objects][0] as [string, Buffer]));
     await pointed.replay('--set', '/orderId=o-2', '--yes');
     const small = JSON.parse(pointed.queues.sent[0]?.copy.body ?? '');
     expect([small.data.orderId, 'dataref' in small]).toEqual(['o-2', false]);
@@ -160,7 +160,7 @@ describe('--edit', () => {
     const body = JSON.parse(large.queues.sent[0]?.copy.body ?? '');
     expect('data' in body).toBe(false);
     expect(body.dataref).toContain(`payloads/default/${RUN}/ShipOrder-edit-1.json/`);
-    expect(JSON.parse(await large.payloads.get(body.dataref)).lines).toHaveLength(100);
+    expect(JSON.parse(await large.payloads.get(body.dataref, 'default')).lines).toHaveLength(100);
     expect([queues.sent, (await replay('--dry-run')).exitCode]).toEqual([[], 0]);
   });
 
