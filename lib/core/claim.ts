@@ -3,7 +3,19 @@ import { hash } from 'node:crypto';
 import type { Command } from './envelope.ts';
 import { pairOf, type StepItem, stepItemKey } from './items.ts';
 import { LEASE_GRACE_MS, visibilitySeconds } from './retry.ts';
-import { addToSet, all, any, copyOf, gone, missing, plus, to, type Update, where } from './store.ts';
+import {
+  addToSet,
+  all,
+  any,
+  type Change,
+  copyOf,
+  gone,
+  missing,
+  plus,
+  to,
+  type Update,
+  where,
+} from './store.ts';
 
 /** One delivery of a command to one worker. Times are epoch milliseconds. */
 export interface ClaimRequest {
@@ -38,10 +50,13 @@ export const hasOtherData = (item: StepItem, command: Command): boolean =>
   (item.met?.has(pair(command)) ?? false) &&
   ![item.digest, item.edited?.digest].includes(dataDigest(command));
 
-const taken = (request: ClaimRequest) => ({
+const ONE_MORE = plus(1);
+
+const taken = (request: ClaimRequest, tries: Change) => ({
   status: to('claimed'),
-  fence: plus(1),
-  started: plus(1),
+  fence: ONE_MORE,
+  started: ONE_MORE,
+  tries,
   owner: to(request.owner),
   leaseUntil: to(request.leaseUntil),
   claimedAt: to(request.now),
@@ -70,7 +85,7 @@ export function claimOf(request: ClaimRequest): Update {
         all(CLAIMED, where('leaseUntil', '<', request.now - LEASE_GRACE_MS), TAKEN_OVER),
       ),
     ),
-    changes: { ...taken(request), tries: plus(1) },
+    changes: taken(request, ONE_MORE),
   };
 }
 
@@ -80,8 +95,7 @@ export function reviveOf(request: ClaimRequest, dead: StepItem): Update {
     key: key(request.command),
     when: all(where('status', '=', 'dead'), where('fence', '=', dead.fence), where('seq', '=', dead.seq)),
     changes: {
-      ...taken(request),
-      tries: to(1),
+      ...taken(request, to(1)),
       deferred: gone,
       replay: to(Math.max(request.replay, dead.replay ?? 0)),
       reason: gone,

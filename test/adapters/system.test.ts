@@ -22,7 +22,9 @@ test('nonces and trace ids', () => {
   const ids = systemIds();
   expect(ids.traceId()).toMatch(/^[0-9a-f]{32}$/);
   expect(ids.traceId()).not.toBe(ids.traceId());
-  expect(ids.nonce()).not.toBe(ids.nonce());
+  const nonces = Array.from({ length: 1000 }, () => ids.nonce());
+  expect(new Set(nonces).size).toBe(1000);
+  for (const nonce of nonces) expect(nonce).toMatch(/^[0-9a-f]{32}$/);
   expect(ids.random()).toBeLessThan(1);
 });
 

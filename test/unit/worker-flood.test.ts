@@ -37,27 +37,30 @@ test('a process that has not seen the task pays one refused write, then reads to
   expect(counts).toEqual({ update: 1, get: 1 });
 });
 
-test('a flood of 2,000 finished messages: a refused write each when they are met first, and none after that', async () => {
+/** `npm run bench:worker` sends 10,000. */
+const MESSAGES = 500;
+
+test('a flood of finished messages: a refused write each when they are met first, and none after that', async () => {
   const counts: Record<string, number> = {};
   const bench = await workBench({ store: counting(counts) });
   const flood = async (): Promise<void> => {
-    for (let n = 0; n < 2000; n += 1) {
+    for (let n = 0; n < MESSAGES; n += 1) {
       const runid = `01K8ZZ000000000000${String(n).padStart(8, '0')}`;
       const command = { ...aCommand(), id: `${runid}/Reserve/0`, runid };
       expect(await bench.deliver({ command })).toEqual(ACK);
     }
   };
-  for (let n = 0; n < 2000; n += 1) {
+  for (let n = 0; n < MESSAGES; n += 1) {
     const runId = `01K8ZZ000000000000${String(n).padStart(8, '0')}`;
     await seed(bench.memory, asStep({ ...aDoneStep({ runId }), ...stepItemKey(runId, 'Reserve') } as never));
   }
   await flood();
   const { update = 0, get = 0 } = counts;
-  expect(update + get).toBe(2000);
+  expect(update + get).toBe(MESSAGES);
   // Taken for seen though they were not: at most one in a thousand, and a read is all that it costs.
-  expect(get).toBeLessThanOrEqual(4);
+  expect(get).toBeLessThanOrEqual(2);
   await flood();
-  expect(counts).toEqual({ update, get: get + 2000 });
+  expect(counts).toEqual({ update, get: get + MESSAGES });
 });
 
 test('the filter weighs 79 kB, however many it has seen: 4 bytes for each of the 20,000 that it knows', () => {
