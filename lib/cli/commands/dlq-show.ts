@@ -94,7 +94,7 @@ async function payloadIn(connection: Connection, id: string, isTask: boolean): P
   const command = parseCommand(letter.body);
   if (isUnreadable(command) || !isTask) return letter.body;
   if (command.dataref === undefined) return command.data;
-  return payloadOf(await connection.payloads(), undefined, command.dataref);
+  return payloadOf(await connection.payloads(), command.tenant, undefined, command.dataref);
 }
 
 async function letterOf(
