@@ -68,11 +68,11 @@ export async function drain(
 ): Promise<Depth & { readonly finished: boolean; readonly state: string }> {
   const until = ports.now() + timeoutMs;
   await ports.feeds.turn(pool.functionName, pool.queueArn, false);
-  // While the mapping is being disabled its pollers may still take messages.
-  const state = await settled(ports, pool, false, timeoutMs);
   let quiet = 0;
   for (;;) {
+    const state = await ports.feeds.state(pool.functionName, pool.queueArn);
     const depth = await ports.depths(pool.queueUrl);
+    // While the mapping is being disabled its pollers may still take messages.
     quiet = state === 'Disabled' && depth.inFlight === 0 ? quiet + 1 : 0;
     if (quiet >= QUIET_LOOKS) return { ...depth, state, finished: true };
     if (ports.now() >= until) return { ...depth, state, finished: false };

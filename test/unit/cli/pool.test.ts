@@ -40,7 +40,7 @@ describe('waiting for a switch', () => {
 describe('a drain', () => {
   test('is over when two looks in a row saw nothing in flight', async () => {
     const said: string[] = [];
-    const { ports, turned } = scene(['Disabling', 'Disabled'], [2, 0, 1, 0, 0]);
+    const { ports, turned } = scene(['Disabling', 'Disabling', 'Disabled'], [2, 0, 1, 0, 0]);
     expect(await drain(ports, pool, 60_000, (line) => said.push(line))).toEqual({
       finished: true,
       state: 'Disabled',
@@ -48,7 +48,7 @@ describe('a drain', () => {
       inFlight: 0,
     });
     expect(turned).toEqual([false]);
-    expect(said[0]).toBe('shipping: Disabled, 2 in flight, 3 waiting');
+    expect(said[0]).toBe('shipping: Disabling, 2 in flight, 3 waiting');
     expect(said).toHaveLength(4);
   });
 
