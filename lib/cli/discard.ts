@@ -3,7 +3,7 @@ import type { StepItem } from '#core/items.ts';
 import { type Subject, subjectOf } from './letter.ts';
 import { judged, type LetterFilter } from './letter-filter.ts';
 import { walk } from './letter-walk.ts';
-import type { DeadLetter, DeadLetters, Source, TaskLookup } from './ports.ts';
+import type { DeadLetter, DeadLetterBox, DeadLetters, TaskLookup } from './ports.ts';
 
 export interface DiscardPorts {
   readonly letters: DeadLetters;
@@ -14,7 +14,7 @@ export interface DiscardPorts {
 }
 
 export interface DiscardPlan {
-  readonly sources: readonly Source[];
+  readonly boxes: readonly DeadLetterBox[];
   readonly filter: LetterFilter;
   /** Letters thrown away at most. Default: all that match. */
   readonly limit?: number;
@@ -50,9 +50,9 @@ export async function discard(
   const tally = { left: 0, complete: true };
   const isOver = (): boolean => discarded.length >= (plan.limit ?? Number.POSITIVE_INFINITY);
 
-  async function handle(source: Source, letter: DeadLetter): Promise<boolean> {
+  async function handle(box: DeadLetterBox, letter: DeadLetter): Promise<boolean> {
     const subject = subjectOf(letter.body);
-    const found = isOver() ? undefined : await judged(lookUp, source, letter, subject, plan.filter);
+    const found = isOver() ? undefined : await judged(lookUp, letter, subject, plan.filter);
     if (found === undefined) {
       tally.left += 1;
       return false;
@@ -60,11 +60,11 @@ export async function discard(
     const { task, reason } = found;
     if (!plan.dryRun) {
       if (task !== undefined) await note(task, letter.messageId);
-      await letters.remove(source.dlqUrl, letter);
+      await letters.remove(box.dlqUrl, letter);
     }
     const gone = {
       ...subject,
-      source: source.name,
+      source: box.name,
       messageId: letter.messageId,
       reason,
       isDead: task?.status === 'dead',
@@ -74,8 +74,8 @@ export async function discard(
     return !plan.dryRun;
   }
 
-  for (const source of plan.sources)
-    if (!(await walk({ letters, now, hiddenSeconds: HIDDEN_SECONDS, handle, isOver }, source)))
+  for (const box of plan.boxes)
+    if (!(await walk({ letters, now, hiddenSeconds: HIDDEN_SECONDS, handle, isOver }, box)))
       tally.complete = false;
   return { discarded, ...tally };
 }

@@ -1,7 +1,7 @@
 /** Which dead letters are meant: by what their bodies say, and by what is on record about their tasks. */
 import type { StepItem } from '#core/items.ts';
 import type { Subject } from './letter.ts';
-import type { DeadLetter, Source, TaskLookup } from './ports.ts';
+import type { DeadLetter, TaskLookup } from './ports.ts';
 
 export interface LetterFilter {
   readonly run?: string;
@@ -20,7 +20,6 @@ export interface LetterFilter {
 
 /** A letter with what is known of it. */
 export interface Judged {
-  readonly source: Source;
   readonly letter: DeadLetter;
   /** Undefined: a body that nothing of ours wrote. */
   readonly subject: Subject | undefined;
@@ -62,7 +61,6 @@ function recordMatches({ letter, task, reason }: Judged, filter: LetterFilter): 
 /** The letter with its task, if it is meant; one read of the table at most. */
 export async function judged(
   lookUp: TaskLookup,
-  source: Source,
   letter: DeadLetter,
   subject: Subject | undefined,
   filter: LetterFilter,
@@ -70,6 +68,6 @@ export async function judged(
   if (!bodyMatches(letter, subject, filter)) return undefined;
   const { run, step } = subject ?? {};
   const task = run === undefined || step === undefined ? undefined : await lookUp(run, step);
-  const found = { source, letter, subject, task, reason: reasonOf(subject, task) };
+  const found = { letter, subject, task, reason: reasonOf(subject, task) };
   return recordMatches(found, filter) ? found : undefined;
 }

@@ -1,13 +1,13 @@
 /** Walks through a dead-letter queue: each letter once, hidden meanwhile, shown again where it stays. */
-import type { DeadLetter, DeadLetters, Source } from './ports.ts';
+import type { DeadLetter, DeadLetterBox, DeadLetters } from './ports.ts';
 
-export interface Walk {
+export interface Walk<Box extends DeadLetterBox> {
   readonly letters: DeadLetters;
   readonly now: () => number;
   /** How long a batch is hidden from others: the time that ten letters take. Seconds. */
   readonly hiddenSeconds: number;
   /** True: the letter is no longer in the queue. Asked for the rest of a batch too when the walk is over. */
-  readonly handle: (source: Source, letter: DeadLetter) => Promise<boolean>;
+  readonly handle: (box: Box, letter: DeadLetter) => Promise<boolean>;
   /** True: no letter is wanted any more. */
   readonly isOver: () => boolean;
 }
@@ -24,25 +24,25 @@ export const MAX_HIDDEN_SECONDS = 43_200;
  * In the order in which SQS hands them out, which in a FIFO queue is the order of each group.
  * @returns false: not all of the queue was looked at
  */
-export async function walk(
-  { letters, now, hiddenSeconds, handle, isOver }: Walk,
-  source: Source,
+export async function walk<Box extends DeadLetterBox>(
+  { letters, now, hiddenSeconds, handle, isOver }: Walk<Box>,
+  box: Box,
 ): Promise<boolean> {
   const held = new Map<string, DeadLetter>();
   const seen = new Set<string>();
   try {
     while (!isOver()) {
       const hiddenUntil = now() + hiddenSeconds * 1000 - SPARE_MS;
-      const batch = await letters.receive(source.dlqUrl, hiddenSeconds);
+      const batch = await letters.receive(box.dlqUrl, hiddenSeconds);
       // A FIFO queue shows no more of a group while one of it is hidden.
-      if (batch.length === 0) return !(isFifo(source) && held.size > 0);
+      if (batch.length === 0) return !(isFifo(box) && held.size > 0);
       const fresh = batch.filter(({ messageId }) => !seen.has(messageId));
       for (const letter of batch) held.set(letter.messageId, letter);
       for (const letter of fresh) {
         // Shown again by now, perhaps: it comes with a later batch.
         if (now() > hiddenUntil) break;
         seen.add(letter.messageId);
-        if (await handle(source, letter)) held.delete(letter.messageId);
+        if (await handle(box, letter)) held.delete(letter.messageId);
       }
       // Too many for one go, or only what became visible again: whether others are left cannot be seen.
       if (fresh.length === 0 || seen.size >= MAX_SEEN) return false;
@@ -50,8 +50,9 @@ export async function walk(
     return true;
   } finally {
     // Best effort: what stays hidden comes back by itself.
-    await letters.release(source.dlqUrl, [...held.values()]).catch(() => {});
+    await letters.release(box.dlqUrl, [...held.values()]).catch(() => {});
   }
 }
 
-export const isFifo = ({ queueUrl }: Source): boolean => queueUrl.endsWith('.fifo');
+/** The dead letters of a FIFO queue lie in one. */
+export const isFifo = ({ dlqUrl }: DeadLetterBox): boolean => dlqUrl.endsWith('.fifo');

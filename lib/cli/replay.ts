@@ -114,14 +114,14 @@ export async function replay(
     const from = now();
     await take();
     if (now() - from < STALE_MS) return found;
-    return judged(lookUp, found.source, found.letter, found.subject, filter);
+    return judged(lookUp, found.letter, found.subject, filter);
   }
 
   /** True: the letter is no longer in the dead-letter queue. */
   async function handle(source: Source, letter: DeadLetter): Promise<boolean> {
     if (isOver()) return stays('left');
     const subject = subjectOf(letter.body);
-    const first = await judged(lookUp, source, letter, subject, filter);
+    const first = await judged(lookUp, letter, subject, filter);
     if (first === undefined) return stays('left');
     if (subject === undefined) return stays('unreadable');
     if (waitsForPerson(first.task)) return stays('undecided');

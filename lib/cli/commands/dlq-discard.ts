@@ -3,7 +3,7 @@ import { discardedByPersonOf } from '#core/operator-marks.ts';
 import { type Actor, audited } from '../audit.ts';
 import { confirm } from '../confirm.ts';
 import type { Connection } from '../connection.ts';
-import { sourcesOf } from '../dead-sources.ts';
+import { boxesOf } from '../dead-sources.ts';
 import {
   type Discarded,
   type DiscardPlan,
@@ -51,7 +51,7 @@ async function act(session: Session, flags: DiscardFlags): Promise<void> {
   const { limit } = flags;
   session.ifInterrupted = 'stopped. What was thrown away is gone, the other letters are where they were.';
   const plan: DiscardPlan = {
-    sources: await sourcesOf(connection, flags.pool),
+    boxes: await boxesOf(connection, flags.pool),
     filter: filterOf(flags, flags.because, Date.now()),
     dryRun: false,
     ...(limit !== undefined && { limit }),

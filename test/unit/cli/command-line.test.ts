@@ -36,7 +36,12 @@ describe('wrong use: one line on what is wrong, one with the right call, exit co
       "required option '--input <file|-|json>'",
       'Right: npx edow start order',
     ],
-    ['group without command', ['dlq'], 'edow dlq needs one of: ls, show, peek, replay', 'See: npx edow dlq --help'],
+    [
+      'group without command',
+      ['dlq'],
+      'edow dlq needs one of: ls, show, peek, replay',
+      'See: npx edow dlq --help',
+    ],
     ['unknown command of a group', ['dlq', 'lss'], "unknown command 'lss'", 'See: npx edow dlq --help'],
     [
       'rate of zero',

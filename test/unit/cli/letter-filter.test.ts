@@ -3,13 +3,13 @@ import { subjectOf } from '#cli/letter.ts';
 import { judged, type LetterFilter } from '#cli/letter-filter.ts';
 import type { StepItem } from '#core/items.ts';
 import { aCommand, aDeadStep, aDoneStep, MINUTE, RUN_ID, T0 } from '#test/examples.ts';
-import { letter, source } from './fake-letters.ts';
+import { letter } from './fake-letters.ts';
 
 const one = letter(JSON.stringify(aCommand()), { messageId: 'm-1', sentAt: T0 });
 const dead = aDeadStep();
 
 const isMeant = async (filter: LetterFilter, task: StepItem | undefined = dead, of = one) =>
-  (await judged(async () => task, source('shipping'), of, subjectOf(of.body), filter)) !== undefined;
+  (await judged(async () => task, of, subjectOf(of.body), filter)) !== undefined;
 
 describe('each filter', () => {
   test.each<[LetterFilter, LetterFilter]>([
@@ -43,7 +43,7 @@ describe('each filter', () => {
     expect(await isMeant({ reason: 'unreadable', since: 5 }, undefined, bad)).toBe(true);
     expect(await isMeant({ since: 6 }, undefined, bad)).toBe(false);
     expect(await isMeant({ reason: 'not a task' }, undefined, event)).toBe(true);
-    const found = await judged(async () => undefined, source('x'), one, subjectOf(one.body), {});
+    const found = await judged(async () => undefined, one, subjectOf(one.body), {});
     expect(found?.reason).toBe('not on record');
   });
 
@@ -53,7 +53,7 @@ describe('each filter', () => {
       reads += 1;
       return dead;
     };
-    await judged(lookUp, source('x'), one, subjectOf(one.body), { run: 'other' });
+    await judged(lookUp, one, subjectOf(one.body), { run: 'other' });
     expect(reads).toBe(0);
   });
 });

@@ -166,13 +166,13 @@ describe('what stays', () => {
 });
 
 describe('a FIFO queue', () => {
-  const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo' };
+  const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo', dlqUrl: 'dlq/shipping.fifo' };
 
   test('letters go back in the order in which they came, each in its group', async () => {
     const letters = Array.from({ length: 23 }, (_, n) =>
       letter(commandBody(A, `Step${n}`), { groupId: `key-${n % 2}` }),
     );
-    const queues = fakeQueues({ shipping: letters });
+    const queues = fakeQueues({ 'shipping.fifo': letters });
     await replay(queues.ports, { ...plan, sources: [fifo] });
     expect(queues.sent.map(({ of, copy }) => [of, copy.groupId])).toEqual(
       letters.map(({ messageId, groupId }) => [messageId, groupId]),
@@ -181,7 +181,7 @@ describe('a FIFO queue', () => {
   });
 
   test('hides a group behind what stays in it: there may be more', async () => {
-    const queues = fakeQueues({ shipping: many(3) });
+    const queues = fakeQueues({ 'shipping.fifo': many(3) });
     const only = { ...plan, sources: [fifo], filter: { task: `${A}/Step1/0` } };
     expect((await replay(queues.ports, only)).complete).toBe(false);
     expect((await replay(queues.ports, { ...only, filter: {} })).complete).toBe(true);

@@ -127,7 +127,7 @@ describe('task resolve --retry', () => {
   });
 
   test('cut short after its write, it is said again and sends what the first one sent', async () => {
-    const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo' };
+    const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo', dlqUrl: 'dlq/shipping.fifo' };
     const onFifo = async (steps: readonly StepItem[], crashAt?: number) => {
       const cloud = await given(held, ...steps);
       const queues = fakeQueues({}, crashAt === undefined ? {} : { crashAt });
