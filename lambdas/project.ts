@@ -1,11 +1,11 @@
 /** Events -> run list and timeline. The first subscriber of the events topic. */
 import { dynamoClient } from '#adapters/dynamo-client.ts';
-import { dynamoViews } from '#adapters/dynamo-views.ts';
+import { dynamoViewRows } from '#adapters/dynamo-view-rows.ts';
 import { ENV } from '#core/env-names.ts';
 import { chain } from '#runtime/chain.ts';
 import { required } from '#runtime/env.ts';
 import { projectFeed } from '#runtime/project-feed.ts';
 
-const views = dynamoViews(dynamoClient(), required(ENV.viewsTable));
+const views = dynamoViewRows(dynamoClient(), required(ENV.viewsTable));
 
 export const handler = chain('project', projectFeed(views));

@@ -1,7 +1,7 @@
 /** Every minute: open runs that are due, and whatever fell through. */
 import { dynamoClient } from '#adapters/dynamo-client.ts';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
-import { dynamoViews } from '#adapters/dynamo-views.ts';
+import { dynamoViewRows } from '#adapters/dynamo-view-rows.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnAnswers, sfnClient, sfnExecutions } from '#adapters/sfn.ts';
 import { sqsClient, sqsCommands, sqsQueueDepth } from '#adapters/sqs.ts';
@@ -36,7 +36,7 @@ const { sweep } = sweeper({
 });
 const { sweepLetters } = letterSweeper({
   store,
-  views: dynamoViews(dynamo, required(ENV.viewsTable)),
+  views: dynamoViewRows(dynamo, required(ENV.viewsTable)),
   letters: sqsDeadLetterPeek(sqs, requiredJson<Record<string, string>>(ENV.deadLetterQueues)),
   clock: systemClock,
 });

@@ -1,30 +1,12 @@
-/** Read models on DynamoDB. */
+/** Read models on DynamoDB, with their lists. */
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { DeadQuery, DeadRow } from '#core/dead-rows.ts';
 import type { RunListQuery, RunRow, Views } from '#core/ports.ts';
 import { DEAD_INDEX } from '#core/tables.ts';
 import { toItem } from './attribute-value.ts';
 import { call } from './call.ts';
-import { dynamoStore } from './dynamo-store.ts';
-import {
-  asDeadMessage,
-  asDeadRow,
-  asRunRow,
-  asTimelineEntry,
-  deadBounds,
-  deadClose,
-  deadMessageClose,
-  deadMessageKey,
-  deadPut,
-  deadRunKey,
-  deadShard,
-  openRows,
-  runRowKey,
-  runRowPut,
-  runSource,
-  timelineKey,
-  timelinePut,
-} from './view-items.ts';
+import { dynamoViewRows } from './dynamo-view-rows.ts';
+import { asDeadRow, asRunRow, deadBounds, deadShard, runSource } from './view-items.ts';
 
 /** Requests of one filtered page: a rare workflow cannot make one call long. A page may be short and go on. */
 const MAX_READS = 5;
@@ -103,23 +85,8 @@ async function listDead(
 }
 
 /** @param table name of table `views`, with its indexes `byWorkflow`, `byStatus` and `dead` */
-export function dynamoViews(client: DynamoDBClient, table: string): Views {
-  const store = dynamoStore(client, table);
-  return {
-    putRunRow: async (row) => void (await store.put(runRowPut(row))),
-    listRuns: (query) => listRuns(client, table, query),
-    addToTimeline: async (entry) => void (await store.put(timelinePut(entry))),
-    timeline: async (runId) => (await store.partition(timelineKey(runId))).map(asTimelineEntry),
-    runRow: async (tenant, runId) => {
-      const item = await store.get(runRowKey(tenant, runId));
-      return item && asRunRow(item);
-    },
-    putDead: async (row) => void (await store.put(deadPut(row))),
-    closeDead: async (closed) => void (await store.put(deadClose(closed))),
-    closeDeadMessage: async (messageId, expiresAt) =>
-      void (await store.put(deadMessageClose(messageId, expiresAt))),
-    deadOfRun: async (runId) => openRows(await store.partition(deadRunKey(runId))),
-    deadMessage: async (messageId) => asDeadMessage(await store.get(deadMessageKey(messageId))),
-    listDead: (query) => listDead(client, table, query),
-  };
-}
+export const dynamoViews = (client: DynamoDBClient, table: string): Views => ({
+  ...dynamoViewRows(client, table),
+  listRuns: (query) => listRuns(client, table, query),
+  listDead: (query) => listDead(client, table, query),
+});

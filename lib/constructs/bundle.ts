@@ -18,8 +18,12 @@ export function bundle(entry: string, outputDir: string): void {
     target: 'node24',
     format: 'esm',
     mainFields: ['module', 'main'],
-    // Functions get their credentials by environment: the SDK's whole chain of providers stays out.
-    alias: { '@aws-sdk/credential-provider-node': join(ROOT, 'lib/adapters/env-credentials.ts') },
+    // Functions get their credentials by environment: the SDK's whole chain of providers stays out. So does what
+    // DynamoDB's client brings to look up endpoints.
+    alias: {
+      '@aws-sdk/credential-provider-node': join(ROOT, 'lib/adapters/env-credentials.ts'),
+      '@aws-sdk/middleware-endpoint-discovery': join(ROOT, 'lib/adapters/no-endpoint-discovery.ts'),
+    },
     banner: { js: REQUIRE },
     minify: true,
     sourcemap: true,

@@ -154,11 +154,9 @@ export interface RunListQuery {
 }
 
 /** Read models. They lag behind the truth by about a second, more when the stream is late. */
-export interface Views {
+export interface ViewRows {
   /** Stores the row unless a newer one (by `seq`) is there. */
   putRunRow(row: RunRow): Promise<void>;
-  /** Newest first. `next` is the position after the last row; absent at the end. */
-  listRuns(query: RunListQuery): Promise<{ readonly rows: readonly RunRow[]; readonly next?: string }>;
   /** The same entry again is no error. */
   addToTimeline(entry: TimelineEntry): Promise<void>;
   /** In order of time. */
@@ -174,6 +172,12 @@ export interface Views {
   /** Open rows of one run's tasks; strongly consistent. */
   deadOfRun(runId: string): Promise<readonly DeadTaskRow[]>;
   deadMessage(messageId: string): Promise<DeadMessageRow | undefined>;
+}
+
+/** Read models with their lists. */
+export interface Views extends ViewRows {
+  /** Newest first. `next` is the position after the last row; absent at the end. */
+  listRuns(query: RunListQuery): Promise<{ readonly rows: readonly RunRow[]; readonly next?: string }>;
   /** Open rows of one shard, newest death first. `next` is absent at the end. */
   listDead(query: DeadQuery): Promise<{ readonly rows: readonly DeadRow[]; readonly next?: string }>;
 }

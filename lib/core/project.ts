@@ -2,7 +2,7 @@
 import { closedRowExpiry, type DeadTaskRow, deadRowExpiry } from './dead-rows.ts';
 import { type Envelope, workflowOf } from './envelope.ts';
 import { TASK_FAILED, type TaskFailedData } from './outcome.ts';
-import type { Views } from './ports.ts';
+import type { ViewRows } from './ports.ts';
 import { expiryOf, RUN_EVENTS, type RunEventData } from './run-changes.ts';
 
 /**
@@ -20,7 +20,7 @@ const isClosed = ({ status }: { readonly status: string }): boolean =>
   status === 'succeeded' || status === 'failed';
 
 /** A run's row in the list: the newest event wins, whatever order they come in. */
-async function projectRun(views: Views, event: Envelope): Promise<void> {
+async function projectRun(views: ViewRows, event: Envelope): Promise<void> {
   const data = event.data as RunEventData;
   await views.putRunRow({
     tenant: event.tenant,
@@ -37,7 +37,7 @@ async function projectRun(views: Views, event: Envelope): Promise<void> {
   if (isClosed(data)) for (const row of await views.deadOfRun(data.runId)) await close(views, row);
 }
 
-const close = (views: Views, { runId, taskId, seq, lastAt }: DeadTaskRow): Promise<void> =>
+const close = (views: ViewRows, { runId, taskId, seq, lastAt }: DeadTaskRow): Promise<void> =>
   views.closeDead({ runId, taskId, seq, expiresAt: closedRowExpiry(lastAt) });
 
 /** An event of an older version says less. */
@@ -67,7 +67,7 @@ const told = (data: ToldOfDeath) => {
  * A death opens the task's row. The end of the run cancels its dead tasks without an event of their own: whichever of
  * the two events is projected second closes the row.
  */
-async function projectDeath(views: Views, event: Envelope): Promise<void> {
+async function projectDeath(views: ViewRows, event: Envelope): Promise<void> {
   const diedAt = Date.parse(event.time);
   const [runId = '', step = ''] = event.causationid.split('/');
   const row: DeadTaskRow = {
@@ -89,7 +89,7 @@ async function projectDeath(views: Views, event: Envelope): Promise<void> {
 }
 
 /** A later outcome closes the row. The first outcome of a task has nothing to close, which spares nearly all of them a write. */
-async function projectOutcome(views: Views, event: Envelope): Promise<void> {
+async function projectOutcome(views: ViewRows, event: Envelope): Promise<void> {
   const [runId = '', step] = event.causationid.split('/');
   const seq = seqOf(event);
   if (step === undefined || seq <= 1) return;
@@ -104,7 +104,7 @@ function detailOf(event: Envelope): string | undefined {
   return `${type}: ${error} (${reason})`;
 }
 
-export async function project(views: Views, event: Envelope): Promise<void> {
+export async function project(views: ViewRows, event: Envelope): Promise<void> {
   if (runEvents.has(event.type)) await projectRun(views, event);
   else if (event.type === TASK_FAILED) await projectDeath(views, event);
   else await projectOutcome(views, event);

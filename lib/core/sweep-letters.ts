@@ -6,14 +6,14 @@ import { errorFields } from './errors.ts';
 import { asStep, type StepItem, stepItemKey } from './items.ts';
 import { loseOf, lostMessageOf } from './outcome.ts';
 import { lineOf } from './parking.ts';
-import type { Clock, DeadLetterPeek, Log, PeekedLetter, Views } from './ports.ts';
+import type { Clock, DeadLetterPeek, Log, PeekedLetter, ViewRows } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
 import { LEASE_GRACE_MS } from './retry.ts';
 import type { Store, WriteResult } from './store.ts';
 
 export interface LetterPorts {
   readonly store: Store;
-  readonly views: Pick<Views, 'putDead'>;
+  readonly views: Pick<ViewRows, 'putDead'>;
   readonly letters: DeadLetterPeek;
   readonly clock: Clock;
 }

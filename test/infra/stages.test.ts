@@ -94,6 +94,7 @@ describe('outputs', () => {
         'ApiId',
         'ApiUrl',
         'CommandsTopicArn',
+        'DeadLetters',
         'EventsTopicArn',
         'Functions',
         'PayloadBucketName',

@@ -1,0 +1,39 @@
+/** Read models on DynamoDB, row by row: apart from the lists, so that those who only write do not carry them. */
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { ViewRows } from '#core/ports.ts';
+import { dynamoStore } from './dynamo-store.ts';
+import {
+  asDeadMessage,
+  asRunRow,
+  asTimelineEntry,
+  deadClose,
+  deadMessageClose,
+  deadMessageKey,
+  deadPut,
+  deadRunKey,
+  openRows,
+  runRowKey,
+  runRowPut,
+  timelineKey,
+  timelinePut,
+} from './view-items.ts';
+
+/** @param table name of table `views` */
+export function dynamoViewRows(client: DynamoDBClient, table: string): ViewRows {
+  const store = dynamoStore(client, table);
+  return {
+    putRunRow: async (row) => void (await store.put(runRowPut(row))),
+    addToTimeline: async (entry) => void (await store.put(timelinePut(entry))),
+    timeline: async (runId) => (await store.partition(timelineKey(runId))).map(asTimelineEntry),
+    runRow: async (tenant, runId) => {
+      const item = await store.get(runRowKey(tenant, runId));
+      return item && asRunRow(item);
+    },
+    putDead: async (row) => void (await store.put(deadPut(row))),
+    closeDead: async (closed) => void (await store.put(deadClose(closed))),
+    closeDeadMessage: async (messageId, expiresAt) =>
+      void (await store.put(deadMessageClose(messageId, expiresAt))),
+    deadOfRun: async (runId) => openRows(await store.partition(deadRunKey(runId))),
+    deadMessage: async (messageId) => asDeadMessage(await store.get(deadMessageKey(messageId))),
+  };
+}
