@@ -38,6 +38,7 @@ export function memoryStore({
   others: tables = NO_TABLES,
 }: MemoryStoreOptions = {}): MemoryStore {
   const held = new Map<string, Item>();
+  const partitions = new Map<string, Set<string>>();
 
   const handedOut = (item: Item): Item => (copies ? storedItem(item) : item);
   const copyOf = (item: Item | undefined): Item | undefined => item && handedOut(item);
@@ -45,6 +46,7 @@ export function memoryStore({
     const id = idOf(after);
     const before = held.get(id);
     held.set(id, after);
+    if (before === undefined) partitions.set(after.PK, (partitions.get(after.PK) ?? new Set()).add(id));
     onChange?.(copyOf(before), handedOut(after));
     return { written: true, item: handedOut(after) };
   };
@@ -79,8 +81,8 @@ export function memoryStore({
       return { written: true };
     },
     partition: async (pk) =>
-      [...held.values()]
-        .filter(({ PK }) => PK === pk)
+      [...(partitions.get(pk) ?? [])]
+        .flatMap((id) => held.get(id) ?? [])
         .sort(byKey)
         .map(handedOut),
     openRuns: async (shard, until, limit) =>
