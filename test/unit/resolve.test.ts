@@ -230,7 +230,6 @@ describe('fail', () => {
       status: 'failed',
       cause: { execution: 'FAILED', error: 'RefusedByPerson', message: 'the customer cancelled' },
     });
-    expect((await run()).openShard).toBeUndefined();
     expect(await step()).toMatchObject({
       status: 'cancelled',
       failure: { name: 'RefusedByPerson', refused: true },
