@@ -28,28 +28,37 @@ export interface Planned {
   readonly poisoned: readonly string[];
 }
 
-/** Plans faults for orders by their place in the list. A poisoned order is refused by shipping until it is mended. */
+/** The trouble of one step of the order at this place. A poisoned order is refused until it is mended. */
+export type FaultAt = (place: number, step: StepKey) => 'crash' | 'error' | 'poison' | undefined;
+
+/** Trouble by {@link SHARES}. */
+export const byChance =
+  (seed: string): FaultAt =>
+  (place, step) => {
+    if (step === 'ShipOrder' && (place + 1) % SHARES.poisonedEvery === 0) return 'poison';
+    const draw = chance(seed, `${place}/${step}`);
+    if (draw < SHARES.crashed) return 'crash';
+    return draw < SHARES.crashed + SHARES.failing ? 'error' : undefined;
+  };
+
+/** Plans faults for orders by their place in the list. */
 export async function planFaults(
   stub: StubBooks,
   orderIds: readonly string[],
-  seed: string,
+  faultAt: FaultAt,
 ): Promise<Planned> {
   const planned = { failing: 0, crashed: 0, poisoned: [] as string[] };
   for (const [place, orderId] of orderIds.entries())
     for (const { step } of STEPS) {
-      if (step === 'ShipOrder' && (place + 1) % SHARES.poisonedEvery === 0) {
-        planned.poisoned.push(orderId);
-        await stub.plan(step, orderId, { fails: -1, kind: 'permanent' });
-        continue;
-      }
-      const draw = chance(seed, `${place}/${step}`);
-      if (draw < SHARES.crashed) {
-        planned.crashed += 1;
-        await stub.plan(step, orderId, { fails: 1, kind: 'crash' });
-      } else if (draw < SHARES.crashed + SHARES.failing) {
-        planned.failing += 1;
-        await stub.plan(step, orderId, { fails: 1, kind: 'error' });
-      }
+      const fault = faultAt(place, step);
+      if (fault === undefined) continue;
+      if (fault === 'poison') planned.poisoned.push(orderId);
+      else planned[fault === 'crash' ? 'crashed' : 'failing'] += 1;
+      await stub.plan(
+        step,
+        orderId,
+        fault === 'poison' ? { fails: -1, kind: 'permanent' } : { fails: 1, kind: fault },
+      );
     }
   return planned;
 }
@@ -60,8 +69,11 @@ export interface Doubler {
   stop(): Promise<void>;
 }
 
-/** Listens to the commands topic and sends copies of some commands to their work queues, up to ten seconds later. */
-export async function doubleMessages(system: Deployed, seed: string): Promise<Doubler> {
+/**
+ * Listens to the commands topic and sends copies of some commands to their work queues, up to ten seconds later.
+ * @param share of the commands
+ */
+export async function doubleMessages(system: Deployed, seed: string, share: number): Promise<Doubler> {
   const { sqs, sns } = system;
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: freshId('doubler') }));
   const { Attributes } = await sqs.send(
@@ -98,7 +110,7 @@ export async function doubleMessages(system: Deployed, seed: string): Promise<Do
     for (const { Body = '' } of Messages) {
       const { id, type } = JSON.parse(Body) as Command;
       const place = id.slice(id.indexOf('/'));
-      if (chance(seed, `${id}${place}`) >= SHARES.doubled) continue;
+      if (chance(seed, `${id}${place}`) >= share) continue;
       const DelaySeconds = Math.floor(chance(seed, `delay ${id}`) * 10);
       const copy = { QueueUrl: queueOf.get(type), MessageBody: Body, DelaySeconds };
       await sqs.send(new SendMessageCommand(copy));
