@@ -97,7 +97,13 @@ export class RunTask extends sfn.TaskStateBase {
       maxDelay: Duration.seconds(15),
       jitterStrategy: sfn.JitterType.FULL,
     });
-    steps.push({ path: this.node.path, stepKey, stateName, references: referencesOf(props.input) });
+    steps.push({
+      path: this.node.path,
+      stepKey,
+      stateName,
+      references: referencesOf(props.input),
+      exposes: props.task.expose.length > 0,
+    });
     this.node.addValidation({
       validate: () => [
         ...stepKeyProblem(stepKey),

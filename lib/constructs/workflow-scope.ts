@@ -9,6 +9,8 @@ export interface Step {
   readonly stepKey: string;
   readonly stateName: string;
   readonly references: readonly Reference[];
+  /** Its task's fields are added to the state. */
+  readonly exposes: boolean;
 }
 
 /** What a RunTask learns from the workflow around it. */

@@ -10,6 +10,7 @@ import {
 } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { WorkflowContract } from '#core/contract.ts';
+import { INLINE_BYTES } from '#core/payload.ts';
 import type { Alarms } from './alarms.ts';
 import { graphOf, isWaiting, type StateGraph } from './asl.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -100,10 +101,22 @@ export function definitionOf(machine: sfn.StateMachine): string {
   return parts.map((part) => (typeof part === 'string' ? part : '*')).join('');
 }
 
+/** Step Functions: bytes of a state's data, which no Catch can catch when there are more. */
+const STATE_BYTES = 256 * 1024;
+/** Beside what steps expose: the execution's own input, and what the team's own states add. */
+const SPARE_BYTES = 8 * 1024;
+/** Fields of a step (see core/handling.ts) under its key of 64 characters at most, quoted. 30 steps fit. */
+const MOST_EXPOSING = Math.floor((STATE_BYTES - SPARE_BYTES) / (INLINE_BYTES + 70));
+
 function problemsOf({ states, canFollow }: StateGraph, steps: readonly Step[]): string[] {
   const stepOf = new Map(steps.map((step) => [step.stateName, step]));
   const keys = new Map(steps.map((step) => [step.stepKey, step]));
   const problems: string[] = [];
+  const exposing = steps.filter(({ exposes }) => exposes).length;
+  if (exposing > MOST_EXPOSING)
+    problems.push(
+      `${exposing} steps expose fields, each up to ${INLINE_BYTES} bytes; allowed: ${MOST_EXPOSING}, as a state holds ${STATE_BYTES} bytes of all of them together. Expose only what a Choice needs, or divide the workflow`,
+    );
   for (const { name, state, inMap } of states) {
     if (isWaiting(state) && typeof state.TimeoutSeconds !== 'number')
       problems.push(

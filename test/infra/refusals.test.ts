@@ -72,6 +72,35 @@ describe('synth accepts', () => {
   });
 });
 
+describe('H21 what steps expose together fits into a state', () => {
+  const inARow = (count: number, task: RunTaskProps['task']): SmallPipeline => ({
+    states: (scope) => {
+      const steps = Array.from(
+        { length: count },
+        (_, n) => new RunTask(scope, `Step${n}`, { task, input: fromInput() }),
+      );
+      return sfn.Chain.custom(
+        steps[0] as RunTask,
+        [steps.reduce((before, step) => before.next(step) && step)],
+        steps.at(-1) as RunTask,
+      );
+    },
+  });
+
+  it.each([
+    ['30 steps that expose fields', inARow(30, chargePayment)],
+    ['more steps that expose nothing', inARow(35, reserveStock)],
+  ])('synth accepts %s', (_what, parts) => {
+    expect(verdictOn(parts)).toBe('accepted');
+  });
+
+  it('synth refuses one more', () => {
+    expect(verdictOn(inARow(31, chargePayment))).toContain(
+      '31 steps expose fields, each up to 8192 bytes; allowed: 30, as a state holds 262144 bytes',
+    );
+  });
+});
+
 describe('H11 synth refuses a waiting state without a time-out', () => {
   it.each([
     'arn:aws:states:::lambda:invoke.waitForTaskToken',
