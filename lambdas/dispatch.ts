@@ -7,11 +7,16 @@ import { snsClient, snsCommands } from '#adapters/sns-publisher.ts';
 import { systemClock, systemIds } from '#adapters/system.ts';
 import { ENV } from '#core/env-names.ts';
 import { dispatchEntry } from '#runtime/dispatch-entry.ts';
-import { required } from '#runtime/env.ts';
+import { optional, required } from '#runtime/env.ts';
 
 export const handler = dispatchEntry({
   store: dynamoStore(dynamoClient(), required(ENV.stateTable)),
-  commands: snsCommands({ client: snsClient(), topicArn: required(ENV.commandsTopic), ids: systemIds() }),
+  commands: snsCommands({
+    client: snsClient(),
+    topicArn: required(ENV.commandsTopic),
+    orderedTopicArn: optional(ENV.orderedTopic),
+    ids: systemIds(),
+  }),
   answers: sfnAnswers(sfnClient()),
   payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
   clock: systemClock,

@@ -4,6 +4,7 @@ import { PublishBatchCommand, SNSClient } from '@aws-sdk/client-sns';
 import type { Command, Envelope } from '#core/envelope.ts';
 import { type EdowError, PortUnavailable } from '#core/errors.ts';
 import { wireText } from '#core/json-text.ts';
+import { deduplicationId } from '#core/ordering-key.ts';
 import type { Commands, Events, Ids } from '#core/ports.ts';
 import { call } from './call.ts';
 import { CLIENT } from './client-config.ts';
@@ -19,6 +20,9 @@ interface Message extends Sized {
   readonly id: string;
   readonly body: string;
   readonly attributes: Readonly<Record<'type' | 'tenant', string>>;
+  /** Fair queues: one tenant's backlog does not hold up the others. Ordered: the key, and copies are told by an id. */
+  readonly group: string;
+  readonly deduplicationId?: string;
 }
 
 /** SNS counts names, data types and values of attributes. The group id is counted too: better one byte less. */
@@ -32,8 +36,14 @@ const sizeOf = (body: string, attributes: Message['attributes']): number =>
 function messageOf(envelope: Envelope): Message {
   const body = wireText(envelope);
   const attributes = { type: envelope.type, tenant: envelope.tenant };
-  return { id: envelope.id, body, attributes, bytes: sizeOf(body, attributes) };
+  return { id: envelope.id, body, attributes, bytes: sizeOf(body, attributes), group: envelope.tenant };
 }
+
+const orderedMessageOf = (command: OrderedCommand): Message => ({
+  ...messageOf(command),
+  group: command.partitionkey,
+  deduplicationId: deduplicationId(command, 0),
+});
 
 /** What became of one batch: what is worth another try, what the topic will never take, and why it said so. */
 interface Outcome {
@@ -45,11 +55,11 @@ interface Outcome {
 async function sendBatch(client: SNSClient, topicArn: string, batch: readonly Message[]): Promise<Outcome> {
   const command = new PublishBatchCommand({
     TopicArn: topicArn,
-    PublishBatchRequestEntries: batch.map(({ body, attributes }, index) => ({
+    PublishBatchRequestEntries: batch.map(({ body, attributes, group, deduplicationId }, index) => ({
       Id: String(index),
       Message: body,
-      // Fair queues: one tenant's backlog does not hold up the others.
-      MessageGroupId: attributes.tenant,
+      MessageGroupId: group,
+      ...(deduplicationId !== undefined && { MessageDeduplicationId: deduplicationId }),
       MessageAttributes: Object.fromEntries(
         Object.entries(attributes).map(([name, value]) => [
           name,
@@ -80,9 +90,9 @@ export interface PublisherParts {
   readonly wait?: (milliseconds: number) => Promise<unknown>;
 }
 
-async function publish(parts: PublisherParts, envelopes: readonly Envelope[]): Promise<string[]> {
+async function publish(parts: PublisherParts, messages: readonly Message[]): Promise<string[]> {
   const { client, topicArn, ids, wait = pause } = parts;
-  const { batches: first, tooLarge } = batches(envelopes.map(messageOf));
+  const { batches: first, tooLarge } = batches(messages);
   const left: Message[] = [...tooLarge];
   let refusal: EdowError | undefined;
   let round = first;
@@ -102,8 +112,33 @@ async function publish(parts: PublisherParts, envelopes: readonly Envelope[]): P
     round = batches(again).batches;
   }
   // Where the topic takes nothing at all, it is not the messages: no permission, no such topic.
-  if (refusal && left.length === envelopes.length) throw refusal;
+  if (refusal && left.length === messages.length) throw refusal;
   return left.map(({ id }) => id);
+}
+
+type OrderedCommand = Command & { readonly partitionkey: string };
+const isOrdered = (command: Command): command is OrderedCommand => command.partitionkey !== undefined;
+
+/** One command of each key at a time: none goes out before an earlier one of its key that was not taken. */
+async function publishInOrder(parts: PublisherParts, commands: readonly OrderedCommand[]): Promise<string[]> {
+  const left: string[] = [];
+  let waiting = [...commands];
+  while (waiting.length > 0) {
+    const firsts = new Map<string, OrderedCommand>();
+    for (const command of waiting)
+      if (!firsts.has(command.partitionkey)) firsts.set(command.partitionkey, command);
+    const round = [...firsts.values()];
+    const refused = new Set(await publish(parts, round.map(orderedMessageOf)));
+    const stuck = new Set(round.filter(({ id }) => refused.has(id)).map(({ partitionkey }) => partitionkey));
+    left.push(...waiting.filter(({ partitionkey }) => stuck.has(partitionkey)).map(({ id }) => id));
+    waiting = waiting.filter((command) => !round.includes(command) && !stuck.has(command.partitionkey));
+  }
+  return left;
+}
+
+export interface CommandPublisherParts extends PublisherParts {
+  /** FIFO topic of the ordered pools. Undefined: there are none, and what needs one is not taken. */
+  readonly orderedTopicArn?: string | undefined;
 }
 
 /**
@@ -111,11 +146,22 @@ async function publish(parts: PublisherParts, envelopes: readonly Envelope[]): P
  * 262,144 bytes and never sent.
  * @throws EdowError `port_refused` when the topic refuses every call
  */
-export const snsCommands = (parts: PublisherParts): Commands => ({
-  publish: (commands: readonly Command[]) => publish(parts, commands),
-});
+export function snsCommands(parts: CommandPublisherParts): Commands {
+  const { orderedTopicArn } = parts;
+  return {
+    publish: async (commands) => {
+      const ordered = commands.filter(isOrdered);
+      if (ordered.length === 0) return publish(parts, commands.map(messageOf));
+      const others = commands.filter((command) => !isOrdered(command));
+      const left = others.length === 0 ? [] : await publish(parts, others.map(messageOf));
+      return orderedTopicArn === undefined
+        ? [...left, ...ordered.map(({ id }) => id)]
+        : [...left, ...(await publishInOrder({ ...parts, topicArn: orderedTopicArn }, ordered))];
+    },
+  };
+}
 
 /** As {@link snsCommands}. */
 export const snsEvents = (parts: PublisherParts): Events => ({
-  publish: (events) => publish(parts, events),
+  publish: (events) => publish(parts, events.map(messageOf)),
 });

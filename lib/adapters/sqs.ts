@@ -1,4 +1,5 @@
 /** What functions ask of queues beside what their event source does for them. */
+import { randomUUID } from 'node:crypto';
 import {
   ChangeMessageVisibilityCommand,
   GetQueueAttributesCommand,
@@ -65,7 +66,9 @@ export const sqsCommands = (client: SQSClient, queues: Readonly<Record<string, s
       const message = new SendMessageCommand({
         QueueUrl: Object.hasOwn(queues, command.type) ? queues[command.type] : undefined,
         MessageBody: wireText(command),
-        MessageGroupId: command.tenant,
+        MessageGroupId: command.partitionkey ?? command.tenant,
+        // A copy on purpose: it must not be taken for the first one. The claim tells copies apart.
+        ...(command.partitionkey !== undefined && { MessageDeduplicationId: randomUUID() }),
         MessageAttributes: { type: text(command.type), tenant: text(command.tenant) },
       });
       try {

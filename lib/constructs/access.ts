@@ -15,7 +15,7 @@ import type { Stage } from './stage.ts';
 
 export type Access = (fn: lambda.Function) => void;
 
-type TableAction = 'GetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
+type TableAction = 'ConditionCheckItem' | 'GetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
 type QueueAction =
   | 'SendMessage'
   | 'ReceiveMessage'

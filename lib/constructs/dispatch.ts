@@ -28,6 +28,8 @@ export class Dispatch extends Construct {
   constructor(scope: Construct, id: string, props: DispatchProps) {
     super(scope, id);
     this.commands = props.commands;
+    // Pools come before dispatch: by now the topic is there if any of them is ordered.
+    const { orderedTopic } = props.commands;
     this.fn = new StageFunction(this, 'Dispatch', {
       stage: props.stage,
       entry: 'dispatch',
@@ -36,6 +38,7 @@ export class Dispatch extends Construct {
       uses: [
         onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query']),
         publishesTo(ENV.commandsTopic, props.commands.topic, props.stage),
+        ...(orderedTopic ? [publishesTo(ENV.orderedTopic, orderedTopic, props.stage)] : []),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
       ],
     }).fn;

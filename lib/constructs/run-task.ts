@@ -85,7 +85,12 @@ export class RunTask extends sfn.TaskStateBase {
       entry: '{% $states.context.State.RetryCount %}',
       entered: '{% $states.context.State.EnteredTime %}',
       step: stepKey,
-      task: { type: props.task.type, version: props.task.version, tries: props.task.retry.tries },
+      task: {
+        type: props.task.type,
+        version: props.task.version,
+        tries: props.task.retry.tries,
+        ...(props.task.orderBy !== undefined && { orderBy: props.task.orderBy }),
+      },
       timeoutSeconds,
       input: props.input,
     };

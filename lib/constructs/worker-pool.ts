@@ -43,6 +43,13 @@ export interface PoolOptions {
   readonly batchConcurrency?: number;
   /** Default 6 times `timeout`, and never less. */
   readonly visibilityTimeout?: Duration;
+  /**
+   * Tasks of one key (`orderBy` in their contracts) take effect one after the other, in the order of their commands;
+   * one that dies parks its key until it is replayed, resolved or cancelled. Keep such tasks short: a crash blocks its
+   * key for the visibility time-out. Messages come one a batch: a waiting one would burn the receives of its followers.
+   * Default false.
+   */
+  readonly ordered?: boolean;
   /** How long a command waits for a worker. Default 4 days. */
   readonly retention?: Duration;
   /** Further variables of the function. */
@@ -78,13 +85,15 @@ export class WorkerPool extends Construct {
   /** Command types that it handles. */
   readonly types: readonly string[];
   readonly work: DeadLetteredQueue;
+  readonly ordered: boolean;
   readonly fn: lambda.Function;
 
   constructor(scope: Construct, id: string, props: WorkerPoolProps) {
     super(scope, id);
     const { stage, tasks, commands } = props;
     const timeout = props.timeout ?? Duration.seconds(10);
-    const batchSize = props.batchSize ?? BATCH_SIZE;
+    this.ordered = props.ordered ?? false;
+    const batchSize = props.batchSize ?? (this.ordered ? 1 : BATCH_SIZE);
     this.poolName = props.name;
     this.types = tasks.map((task) => task.type);
     this.work = new DeadLetteredQueue(this, 'Work', {
@@ -92,6 +101,7 @@ export class WorkerPool extends Construct {
       visibilityTimeout: props.visibilityTimeout ?? visibilityFor(timeout),
       // The tries are counted on the item, never by receives: this is only the bound above them.
       maxReceiveCount: maxReceiveCount(Math.max(1, ...tasks.map((task) => task.retry.tries))),
+      ordered: this.ordered,
       ...(props.retention && { retention: props.retention }),
     });
     this.fn = new StageFunction(this, 'Worker', {
@@ -101,6 +111,7 @@ export class WorkerPool extends Construct {
       environment: {
         ...props.environment,
         [ENV.version]: stage.version,
+        ...(this.ordered && { [ENV.orderedPool]: props.name }),
         [ENV.batchConcurrency]: String(props.batchConcurrency ?? batchSize),
       },
       ...(props.memorySize && { memorySize: props.memorySize }),
@@ -109,14 +120,19 @@ export class WorkerPool extends Construct {
       ...(props.vpcSubnets && { vpcSubnets: props.vpcSubnets }),
       uses: [
         onQueue(ENV.workQueue, this.work.queue, ['ChangeMessageVisibility']),
-        onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem']),
+        // A parked key is checked in the transaction of a death.
+        onTable(
+          ENV.stateTable,
+          props.state,
+          this.ordered ? ['GetItem', 'UpdateItem', 'ConditionCheckItem'] : ['GetItem', 'UpdateItem'],
+        ),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
         ...Object.entries(props.secrets ?? {}).map(([variable, secret]) => readsSecret(variable, secret)),
         ...(props.uses ?? []),
       ],
     }).fn;
     consume(this, 'Feed', this.work, this.fn, { batchSize, maxConcurrency: props.maxConcurrency ?? 10 });
-    commands.topic.addSubscription(
+    commands.topicFor(this.ordered).addSubscription(
       new subscriptions.SqsSubscription(this.work.queue, {
         rawMessageDelivery: true,
         filterPolicy: { type: sns.SubscriptionFilter.stringFilter({ allowlist: [...this.types] }) },
@@ -125,7 +141,9 @@ export class WorkerPool extends Construct {
     commands.register(this);
     props.alarms.onQueue(this.poolName, this.work);
     props.alarms.onFunction(`worker-${this.poolName}`, this.fn);
-    this.node.addValidation({ validate: () => this.#problems(commands) });
+    this.node.addValidation({
+      validate: () => [...this.#problems(commands), ...orderProblems(tasks, this.ordered, batchSize)],
+    });
   }
 
   #problems(commands: CommandTopic): string[] {
@@ -140,6 +158,23 @@ export class WorkerPool extends Construct {
           ];
     });
   }
+}
+
+/** An order that nobody keeps, or a pool that has none to keep. */
+function orderProblems(tasks: readonly TaskContract[], ordered: boolean, batchSize: number): string[] {
+  const wrong = tasks.filter(({ orderBy }) => (orderBy !== undefined) !== ordered).map(({ type }) => type);
+  return [
+    ...wrong.map((type) =>
+      ordered
+        ? `the pool is ordered and task ${type} has no "orderBy": name the input field by which it keeps its order, or put it in another pool`
+        : `task ${type} is ordered by a key and its pool is not: set "ordered: true" on the pool`,
+    ),
+    ...(ordered && batchSize > 1
+      ? [
+          `batchSize is ${batchSize} in an ordered pool; allowed: 1, for a task that waits would burn the receives of those behind it`,
+        ]
+      : []),
+  ];
 }
 
 const readsSecret =

@@ -4,6 +4,8 @@ export const ENV = {
   viewsTable: 'EDOW_VIEWS_TABLE',
   payloadBucket: 'EDOW_PAYLOAD_BUCKET',
   commandsTopic: 'EDOW_COMMANDS_TOPIC_ARN',
+  /** FIFO topic of the ordered pools; not set where there are none. */
+  orderedTopic: 'EDOW_ORDERED_TOPIC_ARN',
   eventsTopic: 'EDOW_EVENTS_TOPIC_ARN',
   /** Queue that this worker function reads: to change a message's visibility. */
   workQueue: 'EDOW_WORK_QUEUE_URL',
@@ -17,11 +19,15 @@ export const ENV = {
   workQueues: 'EDOW_WORK_QUEUES',
   /** JSON: pool -> URL of its dead-letter queue, for the sweeper's look at what died unseen. */
   deadLetterQueues: 'EDOW_DEAD_LETTER_QUEUES',
+  /** Name of an ordered pool; not set for any other. */
+  orderedPool: 'EDOW_ORDERED_POOL',
   /** Tasks of one batch that run at the same time. */
   batchConcurrency: 'EDOW_BATCH_CONCURRENCY',
   /** Reference workers: the table that plays the downstream, or the real one's address. */
   stubTable: 'EDOW_STUB_TABLE',
   downstreamUrl: 'EDOW_DOWNSTREAM_URL',
+  /** Payout workflow: the table of accounts. */
+  accountsTable: 'EDOW_ACCOUNTS_TABLE',
   /** What is deployed: a hash of the code, shown with failures. */
   version: 'EDOW_VERSION',
   logLevel: 'EDOW_LOG_LEVEL',

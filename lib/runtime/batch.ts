@@ -9,6 +9,8 @@ export interface BatchOptions {
   readonly visibility?: Visibility;
   /** Records at the same time. Default 10, the largest batch of a standard queue without a window. */
   readonly concurrency?: number;
+  /** A FIFO queue: one record of a group at a time, and none after the first that was not acked. Default false. */
+  readonly ordered?: boolean;
 }
 
 /** With less than this left no record is started any more. Milliseconds. */
@@ -26,24 +28,47 @@ type Work = (record: SQSRecord, log: Log) => Promise<Outcome>;
  * `work` did not judge counts as "come back after the queue's own time-out".
  */
 export function batch(work: Work, options: BatchOptions = {}) {
-  const { concurrency = 10, visibility } = options;
+  const { concurrency = 10, visibility, ordered = false } = options;
   return async (event: SQSEvent, context: StageContext): Promise<SQSBatchResponse> => {
     const records = messagesOf(event, context.log);
     // By id, as the answer is: a message that came twice in one batch stays for both or for none of its handles.
     const failed = new Set<string>();
+    const finished = async (record: SQSRecord, stopped: boolean): Promise<boolean> => {
+      const log = context.log.child({ messageId: record.messageId });
+      const late = stopped || context.deadlineAt - Date.now() < RESERVE_MS;
+      const outcome = late ? await notStarted(log, stopped) : await guarded(work, record, log);
+      if (outcome.ack) return true;
+      failed.add(record.messageId);
+      if (outcome.seconds !== undefined && visibility) await hide(visibility, record, outcome.seconds, log);
+      return false;
+    };
     const lane = async (): Promise<void> => {
-      for (let record = records.shift(); record !== undefined; record = records.shift()) {
-        const log = context.log.child({ messageId: record.messageId });
-        const late = context.deadlineAt - Date.now() < RESERVE_MS;
-        const outcome = late ? await notStarted(log) : await guarded(work, record, log);
-        if (outcome.ack) continue;
-        failed.add(record.messageId);
-        if (outcome.seconds !== undefined && visibility) await hide(visibility, record, outcome.seconds, log);
+      for (let record = records.shift(); record !== undefined; record = records.shift())
+        await finished(record, false);
+    };
+    const groups = ordered ? groupsOf(records) : [];
+    const groupLane = async (): Promise<void> => {
+      for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+        let stopped = false;
+        for (const record of group) if (!(await finished(record, stopped))) stopped = true;
       }
     };
-    await Promise.all(Array.from({ length: Math.min(concurrency, records.length) }, lane));
+    const lanes = Math.min(concurrency, ordered ? groups.length : records.length);
+    await Promise.all(Array.from({ length: lanes }, ordered ? groupLane : lane));
     return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
   };
+}
+
+/** Records of one group in their order; one without a group is a group of its own. */
+function groupsOf(records: readonly SQSRecord[]): SQSRecord[][] {
+  const groups = new Map<string, SQSRecord[]>();
+  for (const record of records) {
+    const id = record.attributes?.MessageGroupId ?? record.messageId;
+    const group = groups.get(id);
+    if (group) group.push(record);
+    else groups.set(id, [record]);
+  }
+  return [...groups.values()];
 }
 
 /** What has no id cannot be reported: an answer with an id that SQS does not know fails the whole batch. */
@@ -60,8 +85,9 @@ const isMessage = (record: unknown): record is SQSRecord => {
   return typeof messageId === 'string' && messageId !== '';
 };
 
-async function notStarted(log: Log): Promise<Outcome> {
-  log.info('no time left for this record');
+/** Back at once: in an ordered group, behind the one that stopped it. */
+async function notStarted(log: Log, stopped: boolean): Promise<Outcome> {
+  log.info(stopped ? 'an earlier record of its group is not finished' : 'no time left for this record');
   return { ack: false, seconds: 0 };
 }
 

@@ -13,3 +13,6 @@ export function required(name: string): string {
 
 /** A variable that holds JSON written by the stack. */
 export const requiredJson = <T>(name: string): T => JSON.parse(required(name)) as T;
+
+/** A variable that not every stack sets. */
+export const optional = (name: string): string | undefined => process.env[name] || undefined;

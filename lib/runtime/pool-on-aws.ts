@@ -6,11 +6,12 @@ import { sqsClient, sqsVisibility } from '#adapters/sqs.ts';
 import { systemClock, systemIds } from '#adapters/system.ts';
 import type { TaskHandler } from '#core/contract.ts';
 import { ENV } from '#core/env-names.ts';
-import { required } from './env.ts';
+import { optional, required } from './env.ts';
 import { workerPool } from './worker-pool.ts';
 
-export const poolOnAws = (handlers: readonly TaskHandler[], client = dynamoClient()) =>
-  workerPool(
+export function poolOnAws(handlers: readonly TaskHandler[], client = dynamoClient()) {
+  const pool = optional(ENV.orderedPool);
+  return workerPool(
     {
       store: dynamoStore(client, required(ENV.stateTable)),
       payloads: s3Payloads({ bucket: required(ENV.payloadBucket) }),
@@ -18,7 +19,9 @@ export const poolOnAws = (handlers: readonly TaskHandler[], client = dynamoClien
       clock: systemClock,
       ids: systemIds(),
       version: required(ENV.version),
+      ...(pool !== undefined && { pool }),
     },
     handlers,
     { concurrency: Number(required(ENV.batchConcurrency)) },
   );
+}

@@ -42,8 +42,9 @@ export function workerPool(ports: PoolPorts, handlers: readonly TaskHandler[], o
         signal: abort.signal,
         log,
       });
-    return batch(one, { ...options, visibility: ports.visibility })(event, context).finally(() =>
-      clearTimeout(timer),
-    );
+    return batch(one, { ...options, visibility: ports.visibility, ordered: ports.pool !== undefined })(
+      event,
+      context,
+    ).finally(() => clearTimeout(timer));
   });
 }

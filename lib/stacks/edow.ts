@@ -1,8 +1,7 @@
 import type { App } from 'aws-cdk-lib';
 import { onTable } from '#constructs/access.ts';
-import type { PoolOptions } from '#constructs/worker-pool.ts';
 import { ENV } from '#core/env-names.ts';
-import { pools, workflows } from '#workflows/deployed.ts';
+import { pools, type Surroundings, workflows } from '#workflows/deployed.ts';
 import { ObservabilityStack } from './observability.ts';
 import { PipelineStack } from './pipeline.ts';
 import { stackNames } from './stack-names.ts';
@@ -25,7 +24,10 @@ export function buildEdow(app: App, stage: StageSettings): EdowStacks {
   const pipeline = new PipelineStack(app, names.pipeline, {
     stage,
     books: state,
-    pools: pools(downstreamOf(stage, stubs)),
+    pools: pools({
+      downstream: downstreamOf(stage, stubs),
+      accounts: onTable(ENV.accountsTable, state.accounts, ['GetItem', 'PutItem', 'UpdateItem']),
+    }),
     workflows,
     ...(stubs && { stubs }),
   });
@@ -36,7 +38,8 @@ export function buildEdow(app: App, stage: StageSettings): EdowStacks {
 }
 
 /** What the reference workers read: see runtime/downstream.ts. */
-function downstreamOf(stage: StageSettings, stubs?: StubsStack): Pick<PoolOptions, 'environment' | 'uses'> {
+function downstreamOf(stage: StageSettings, stubs?: StubsStack): Surroundings['downstream'] {
   if (stubs) return { uses: [onTable(ENV.stubTable, stubs.stub, ['GetItem', 'UpdateItem'])] };
-  return { environment: { [ENV.downstreamUrl]: 'url' in stage.downstream ? stage.downstream.url : '' } };
+  const url = 'url' in stage.downstream ? stage.downstream.url : '';
+  return { environment: { [ENV.downstreamUrl]: url }, uses: [] };
 }

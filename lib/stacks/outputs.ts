@@ -24,6 +24,7 @@ interface Parts {
   readonly api: api.HttpApi;
   readonly state: dynamodb.Table;
   readonly views: dynamodb.Table;
+  readonly accounts: dynamodb.Table;
   readonly stub?: dynamodb.Table;
   readonly payloads: s3.Bucket;
   readonly commands: sns.ITopic;
@@ -50,6 +51,7 @@ export function writeOutputs(stack: Stack, parts: Parts): void {
     ApiId: parts.api.apiId,
     StateTableName: parts.state.tableName,
     ViewsTableName: parts.views.tableName,
+    AccountsTableName: parts.accounts.tableName,
     PayloadBucketName: parts.payloads.bucketName,
     CommandsTopicArn: parts.commands.topicArn,
     EventsTopicArn: parts.events.topicArn,

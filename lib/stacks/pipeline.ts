@@ -112,6 +112,7 @@ export class PipelineStack extends Stack {
       api: api.http,
       state,
       views,
+      accounts: books.accounts,
       payloads,
       commands: commands.topic,
       events,

@@ -21,6 +21,8 @@ const DEAD_INDEX = 'dead';
 export class StateStack extends Stack {
   readonly state: dynamodb.Table;
   readonly views: dynamodb.Table;
+  /** Of the payout workflow: what is booked on an account, in order. */
+  readonly accounts: dynamodb.Table;
   readonly payloads: s3.Bucket;
   /** Name under which other stacks import the bucket's ARN. */
   readonly payloadsExport: string;
@@ -60,6 +62,12 @@ export class StateStack extends Stack {
       indexName: DEAD_INDEX,
       partitionKey: { name: 'deadShard', type: STRING },
       sortKey: { name: 'deadSort', type: STRING },
+    });
+    const { timeToLiveAttribute: _neverExpires, ...booked } = kept;
+    this.accounts = new dynamodb.Table(this, 'Accounts', {
+      ...booked,
+      partitionKey: { name: 'account', type: STRING },
+      sortKey: { name: 'entry', type: NUMBER },
     });
     // No versions: an object is written once under a key that holds its run, pointers carry its hash, and erasing a
     // tenant by prefix must leave nothing behind.

@@ -1,10 +1,13 @@
 /** What this clone deploys: its worker pools and its workflows. This file is the team's; a new task is one line here. */
 import type { Duration, aws_stepfunctions as sfn } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import type { Access } from '#constructs/access.ts';
 import type { PoolOptions } from '#constructs/worker-pool.ts';
 import type { WorkflowContract } from '#core/contract.ts';
 import { chargePayment, notifyCustomer, orderWorkflow, reserveStock, shipOrder } from './order/contract.ts';
 import { orderStates } from './order/workflow.ts';
+import { debitAccount, payoutWorkflow, sendPayout } from './payout/contract.ts';
+import { payoutStates } from './payout/workflow.ts';
 
 export interface WorkflowDefinition {
   readonly contract: WorkflowContract;
@@ -15,17 +18,29 @@ export interface WorkflowDefinition {
   readonly queryLanguage?: sfn.QueryLanguage;
 }
 
-export const workflows: readonly WorkflowDefinition[] = [{ contract: orderWorkflow, states: orderStates }];
+export const workflows: readonly WorkflowDefinition[] = [
+  { contract: orderWorkflow, states: orderStates },
+  { contract: payoutWorkflow, states: payoutStates },
+];
 
-/**
- * Pools by name; the function of pool `x` is lambdas/worker-x.ts.
- * @param downstream what the reference workers need to reach their downstream
- */
-export const pools = (
-  downstream: Pick<PoolOptions, 'environment' | 'uses'>,
-): Readonly<Record<string, PoolOptions>> => ({
+/** What the reference workers need beyond our own tables. */
+export interface Surroundings {
+  /** To reach their downstream. */
+  readonly downstream: Pick<PoolOptions, 'environment'> & { readonly uses: readonly Access[] };
+  /** The table of accounts. */
+  readonly accounts: Access;
+}
+
+/** Pools by name; the function of pool `x` is lambdas/worker-x.ts. */
+export const pools = ({ downstream, accounts }: Surroundings): Readonly<Record<string, PoolOptions>> => ({
   inventory: { tasks: [reserveStock], ...downstream },
   payment: { tasks: [chargePayment], ...downstream },
   shipping: { tasks: [shipOrder], ...downstream },
   notification: { tasks: [notifyCustomer], ...downstream },
+  ledger: {
+    tasks: [debitAccount, sendPayout],
+    ordered: true,
+    ...downstream,
+    uses: [...downstream.uses, accounts],
+  },
 });

@@ -17,7 +17,9 @@ const deadLettersOf = ({ Properties }: Resource): Resource | undefined =>
 
 describe('H26 queues and their dead letters', () => {
   it('there are 4 pools, the projector and 2 retry queues', () => {
-    expect(sources).toHaveLength(Object.keys(pools({})).length + 3);
+    expect(sources).toHaveLength(
+      Object.keys(pools({ downstream: { uses: [] }, accounts: () => {} })).length + 3,
+    );
     expect(onQueues).toHaveLength(sources.length);
   });
 
@@ -51,7 +53,7 @@ describe('H26 queues and their dead letters', () => {
   });
 
   it('a pool allows the tries of its tasks and 15 spare receives', () => {
-    for (const [name, { tasks }] of Object.entries(pools({}))) {
+    for (const [name, { tasks }] of Object.entries(pools({ downstream: { uses: [] }, accounts: () => {} }))) {
       const [, queue] = sources.find(([id]) => id.startsWith(`Pool${name}`)) ?? [];
       expect(queue?.Properties.RedrivePolicy.maxReceiveCount, name).toBe(
         Math.max(...tasks.map(({ retry }) => retry.tries)) + 15,
