@@ -106,6 +106,7 @@ export class PipelineStack extends Stack {
     alarms.onFunction('trigger', trigger.fn);
     alarms.onFunction('status', status.fn);
     alarms.onTopic('commands', commands.topic);
+    if (commands.orderedTopic) alarms.onTopic('ordered-commands', commands.orderedTopic);
     alarms.onTopic('events', events);
 
     writeOutputs(this, {

@@ -95,6 +95,16 @@ describe('commands straight to their queues', () => {
     });
   });
 
+  test('of an ordered pool keep their group, and are no duplicates of the one that came by the topic', async () => {
+    mock.on(SendMessageCommand).resolves({});
+    const ordered = { ...command('Reserve'), partitionkey: 'key-1' };
+    expect(await commands.publish([ordered, ordered])).toEqual([]);
+    const [first, second] = mock.commandCalls(SendMessageCommand).map(({ args }) => args[0].input);
+    expect(first).toMatchObject({ MessageGroupId: 'key-1', MessageBody: JSON.stringify(ordered) });
+    expect(first?.MessageDeduplicationId).toMatch(/^[\w-]{36}$/);
+    expect(second?.MessageDeduplicationId).not.toBe(first?.MessageDeduplicationId);
+  });
+
   test('without a queue, or while it is throttled, are told; the others are sent', async () => {
     mock.on(SendMessageCommand).rejectsOnce(refusal('RequestThrottled')).resolves({});
     const nowhere = command('Charge', 'payment.card.charge');

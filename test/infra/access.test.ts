@@ -29,8 +29,12 @@ function nameOf(resource: unknown): string {
     [/ExportsOutputFnGetAttPayloads\w+"\},"\/payloads\/\*"/, 'payloads/*'],
     [/ExportsOutputFnGetAttPayloads\w+"\}$/, 'payloads'],
     [/:execution:".*WorkfloworderMachine\w+","Name"\]\},":\*"/, 'executions of order'],
+    [/:execution:".*WorkflowpayoutMachine\w+","Name"\]\},":\*"/, 'executions of payout'],
     [/^\{"Ref":"WorkfloworderMachine/, 'machine order'],
+    [/^\{"Ref":"WorkflowpayoutMachine/, 'machine payout'],
+    [/ExportsOutputFnGetAttAccounts\w+Arn\w+"\}$/, 'accounts'],
     [/CommandsTopic/, 'commands'],
+    [/CommandsOrdered/, 'ordered commands'],
     [/^\{"Ref":"Events/, 'events'],
     [/Pool(\w+?)WorkQueue/, 'work queue'],
     [/Pool(\w+?)WorkDeadLetters/, 'work dead letters'],
@@ -66,15 +70,16 @@ const CONSUMES = (queue: string): string[] => [
 const FOLLOWS = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
   (action) => `dynamodb:${action} state stream`,
 );
-const ANSWERS = ['states:SendTaskFailure machine order', 'states:SendTaskSuccess machine order'];
+const MACHINES = ['machine order', 'machine payout'];
+const STARTS = MACHINES.map((machine) => `states:StartExecution ${machine}`);
+const DESCRIBES = ['order', 'payout'].map((name) => `states:DescribeExecution executions of ${name}`);
+const ANSWERS = MACHINES.flatMap((machine) => [
+  `states:SendTaskFailure ${machine}`,
+  `states:SendTaskSuccess ${machine}`,
+]);
 
 const EXPECTED: Record<string, string[]> = {
-  Trigger: [
-    'dynamodb:GetItem state',
-    'dynamodb:PutItem state',
-    's3:PutObject payloads/*',
-    'states:StartExecution machine order',
-  ],
+  Trigger: ['dynamodb:GetItem state', 'dynamodb:PutItem state', 's3:PutObject payloads/*', ...STARTS],
   Status: [
     'dynamodb:Query state',
     'dynamodb:Query views',
@@ -91,6 +96,7 @@ const EXPECTED: Record<string, string[]> = {
     's3:ListBucket payloads',
     's3:PutObject payloads/*',
     'sns:Publish commands',
+    'sns:Publish ordered commands',
     ...ANSWERS,
   ],
   Poolinventory: [
@@ -106,7 +112,7 @@ const EXPECTED: Record<string, string[]> = {
     'dynamodb:GetItem state',
     'dynamodb:Query state',
     'dynamodb:UpdateItem state',
-    'states:StartExecution machine order',
+    ...STARTS,
     'sqs:SendMessage retry dead letters',
     'sqs:SendMessage retry queue',
     ...ANSWERS,
@@ -126,7 +132,7 @@ const EXPECTED: Record<string, string[]> = {
     'dynamodb:UpdateItem state',
     's3:PutObject payloads/*',
     'sqs:SendMessage close dead letters',
-    'states:DescribeExecution executions of order',
+    ...DESCRIBES,
   ],
   Sweep: [
     'dynamodb:GetItem state',
@@ -141,8 +147,8 @@ const EXPECTED: Record<string, string[]> = {
     'sqs:GetQueueAttributes work queue',
     'sqs:ReceiveMessage work dead letters',
     'sqs:SendMessage work queue',
-    'states:DescribeExecution executions of order',
-    'states:StartExecution machine order',
+    ...DESCRIBES,
+    ...STARTS,
     ...ANSWERS,
   ],
 };
@@ -152,7 +158,20 @@ describe('a function may do exactly this', () => {
     expect(may(pipeline, role)).toEqual([...expected, ...LOGS].sort());
   });
 
-  it('all pools alike; with the stub downstream, its table too', () => {
+  it('an ordered pool checks the line of a key beside it; the ledger books on its accounts', () => {
+    const more = may(pipeline, 'Poolledger').filter((line) => !may(pipeline, 'Poolinventory').includes(line));
+    expect(more).toEqual([
+      'dynamodb:ConditionCheckItem state',
+      'dynamodb:GetItem accounts',
+      'dynamodb:PutItem accounts',
+      'dynamodb:UpdateItem accounts',
+    ]);
+    expect(
+      may(pipeline, 'Poolinventory').filter((line) => !may(pipeline, 'Poolledger').includes(line)),
+    ).toEqual([]);
+  });
+
+  it('all other pools alike; with the stub downstream, its table too', () => {
     for (const pool of ['Poolpayment', 'Poolshipping', 'Poolnotification'])
       expect(may(pipeline, pool)).toEqual(may(pipeline, 'Poolinventory'));
     expect(
@@ -160,9 +179,11 @@ describe('a function may do exactly this', () => {
     ).toEqual(['dynamodb:GetItem stub', 'dynamodb:UpdateItem stub']);
   });
 
-  it('the state machine calls dispatch alone', () => {
-    const calls = may(pipeline, 'WorkfloworderMachineRole').filter((line) => !/^(logs|xray):/.test(line));
-    expect(calls).toEqual(['lambda:InvokeFunction dispatch']);
+  it('each state machine calls dispatch alone', () => {
+    for (const name of ['order', 'payout']) {
+      const calls = may(pipeline, `Workflow${name}MachineRole`);
+      expect(calls.filter((line) => !/^(logs|xray):/.test(line))).toEqual(['lambda:InvokeFunction dispatch']);
+    }
   });
 });
 
@@ -189,6 +210,7 @@ describe('wildcards', () => {
       's3:GetObject on payloads/*',
       's3:PutObject on payloads/*',
       'states:DescribeExecution on executions of order',
+      'states:DescribeExecution on executions of payout',
       'xray:GetSamplingRules on "*"',
       'xray:GetSamplingTargets on "*"',
       'xray:PutTelemetryRecords on "*"',
@@ -224,11 +246,13 @@ describe('wildcards', () => {
 
 const { stateTable, viewsTable, payloadBucket, commandsTopic, eventsTopic, workQueue } = ENV;
 const { retryQueue, workflows, tenants, workQueues, version, logLevel } = ENV;
+const WORKER = [stateTable, payloadBucket, workQueue, version, ENV.batchConcurrency, ENV.downstreamUrl];
 const VARIABLES: Record<string, string[]> = {
   Trigger: [stateTable, payloadBucket, workflows, tenants, version],
   Status: [stateTable, viewsTable, payloadBucket, tenants],
-  Dispatch: [stateTable, payloadBucket, commandsTopic],
-  Poolinventory: [stateTable, payloadBucket, workQueue, version, ENV.batchConcurrency, ENV.downstreamUrl],
+  Dispatch: [stateTable, payloadBucket, commandsTopic, ENV.orderedTopic],
+  Poolinventory: WORKER,
+  Poolledger: [...WORKER, ENV.orderedPool, ENV.accountsTable],
   Collect: [stateTable, workflows, retryQueue],
   Relay: [eventsTopic, retryQueue],
   Project: [viewsTable],
@@ -248,7 +272,7 @@ describe('a function knows exactly this', () => {
 
   it('runs on Node 24 and arm64, with JSON logs in a group of its own that is kept for a stated time', () => {
     const groups = resources(pipeline, 'AWS::Logs::LogGroup');
-    expect(functions).toHaveLength(12);
+    expect(functions).toHaveLength(13);
     for (const [id, { Properties }] of functions) {
       expect(Properties, id).toMatchObject({
         Runtime: 'nodejs24.x',

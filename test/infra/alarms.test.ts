@@ -16,19 +16,19 @@ const metricNames = (namespace: string): Record<string, number> => {
 };
 
 describe('alarms', () => {
-  it('watch depth and age of 8 dead-letter queues and the wait in 7 queues', () => {
+  it('watch depth and age of 9 dead-letter queues and the wait in 8 queues', () => {
     expect(metricNames('AWS/SQS')).toEqual({
-      ApproximateNumberOfMessagesVisible: 8,
-      ApproximateAgeOfOldestMessage: 8 + 7,
+      ApproximateNumberOfMessagesVisible: 9,
+      ApproximateAgeOfOldestMessage: 9 + 8,
     });
   });
 
-  it('watch both stream functions, every function of ours, the machine, both topics and held runs', () => {
-    expect(metricNames('AWS/Lambda')).toEqual({ IteratorAge: 2, Errors: 12, Throttles: 12 });
-    expect(metricNames('AWS/States')).toEqual({ ExecutionsFailed: 1, ExecutionsTimedOut: 1 });
+  it('watch both stream functions, every function of ours, both machines, the three topics and held runs', () => {
+    expect(metricNames('AWS/Lambda')).toEqual({ IteratorAge: 2, Errors: 13, Throttles: 13 });
+    expect(metricNames('AWS/States')).toEqual({ ExecutionsFailed: 2, ExecutionsTimedOut: 2 });
     expect(metricNames('AWS/SNS')).toEqual({
-      NumberOfNotificationsFailed: 2,
-      'NumberOfNotificationsFilteredOut-InvalidAttributes': 2,
+      NumberOfNotificationsFailed: 3,
+      'NumberOfNotificationsFilteredOut-InvalidAttributes': 3,
     });
     templateOf(pipeline).hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: NAMESPACE,
@@ -66,7 +66,7 @@ describe('alarms', () => {
   });
 
   it('all go to one topic, and stay quiet where there is no data', () => {
-    expect(alarms).toHaveLength(60);
+    expect(alarms).toHaveLength(69);
     for (const { Properties } of alarms) {
       expect(Properties.AlarmActions).toEqual([{ Ref: expect.stringMatching(/^AlarmsTopic/) }]);
       expect(Properties.TreatMissingData).toBe('notBreaching');

@@ -53,8 +53,8 @@ process.exit(0);
 `;
 
 describe('bundles', () => {
-  it('are those of 8 stages and 4 pools', () => {
-    expect(entries).toHaveLength(12);
+  it('are those of 8 stages and 5 pools', () => {
+    expect(entries).toHaveLength(13);
   });
 
   it.each(entries)('%s is small, loads alone and survives bad input', async (entry) => {

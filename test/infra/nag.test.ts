@@ -34,7 +34,7 @@ describe('cdk-nag, AwsSolutions', () => {
           .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
           .flatMap(({ data }) => Object.entries(data as Record<string, string>)),
       );
-    expect(acknowledged).toHaveLength(6);
+    expect(acknowledged).toHaveLength(9);
     for (const [id, reason] of acknowledged) {
       expect(id).toMatch(/AwsSolutions-(S1|SQS3|IAM5\[.+\])$/);
       expect(reason.length, id).toBeGreaterThan(80);

@@ -15,11 +15,11 @@ const onStreams = mappings.filter((mapping) => !onQueues.includes(mapping));
 const deadLettersOf = ({ Properties }: Resource): Resource | undefined =>
   queues[idOf(Properties.RedrivePolicy.deadLetterTargetArn)];
 
+const deployedPools = Object.entries(pools({ downstream: { uses: [] }, accounts: () => {} }));
+
 describe('H26 queues and their dead letters', () => {
-  it('there are 4 pools, the projector and 2 retry queues', () => {
-    expect(sources).toHaveLength(
-      Object.keys(pools({ downstream: { uses: [] }, accounts: () => {} })).length + 3,
-    );
+  it('there are 5 pools, the projector and 2 retry queues', () => {
+    expect(sources).toHaveLength(deployedPools.length + 3);
     expect(onQueues).toHaveLength(sources.length);
   });
 
@@ -29,11 +29,37 @@ describe('H26 queues and their dead letters', () => {
       const dead = deadLettersOf(queue);
       expect(dead?.Properties.MessageRetentionPeriod).toBe(1_209_600);
       expect(queue.Properties.MessageRetentionPeriod).toBe(345_600);
-      expect([queue.Properties.FifoQueue, dead?.Properties.FifoQueue]).toEqual([undefined, undefined]);
+      expect(dead?.Properties.FifoQueue).toBe(queue.Properties.FifoQueue);
       expect(dead).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
       expect(queue.Properties.RedrivePolicy.maxReceiveCount).toBeGreaterThanOrEqual(3);
     },
   );
+
+  it('the ordered pool alone is FIFO: copies are told within a group, on both sides, and names are left to AWS', () => {
+    const fifo = Object.entries(queues).filter(([, { Properties }]) => Properties.FifoQueue);
+    expect(fifo.map(([id]) => id)).toEqual([
+      expect.stringMatching(/^PoolledgerWorkDeadLetters/),
+      expect.stringMatching(/^PoolledgerWorkQueue/),
+    ]);
+    for (const [, { Properties }] of fifo) {
+      expect(Properties).toMatchObject({
+        DeduplicationScope: 'messageGroup',
+        FifoThroughputLimit: 'perMessageGroupId',
+      });
+      // Ids are ours (a replay has the body of what it replays), and CloudFormation appends the ending to its names.
+      expect(Properties).not.toHaveProperty('ContentBasedDeduplication');
+      expect(Properties).not.toHaveProperty('QueueName');
+    }
+    for (const [id, { Properties }] of Object.entries(queues))
+      if (!Properties.FifoQueue) expect(Properties, id).not.toHaveProperty('DeduplicationScope');
+  });
+
+  it('an ordered pool takes one message a batch, and its mapping has a cap like any other', () => {
+    const [feed] = onQueues.filter(({ Properties }) =>
+      idOf(Properties.EventSourceArn).startsWith('Poolledger'),
+    );
+    expect(feed?.Properties).toMatchObject({ BatchSize: 1, ScalingConfig: { MaximumConcurrency: 10 } });
+  });
 
   it.each(onQueues)(
     'mapping %#: visibility is at least 6 times the time-out of its function',
@@ -47,13 +73,13 @@ describe('H26 queues and their dead letters', () => {
   it('concurrency is capped on the mapping and never reserved on the function', () => {
     for (const { Properties } of onQueues)
       expect(Properties.ScalingConfig.MaximumConcurrency).toBeGreaterThanOrEqual(2);
-    expect(Object.keys(functions)).toHaveLength(12);
+    expect(Object.keys(functions)).toHaveLength(13);
     for (const { Properties } of Object.values(functions))
       expect(Properties.ReservedConcurrentExecutions).toBeUndefined();
   });
 
   it('a pool allows the tries of its tasks and 15 spare receives', () => {
-    for (const [name, { tasks }] of Object.entries(pools({ downstream: { uses: [] }, accounts: () => {} }))) {
+    for (const [name, { tasks }] of deployedPools) {
       const [, queue] = sources.find(([id]) => id.startsWith(`Pool${name}`)) ?? [];
       expect(queue?.Properties.RedrivePolicy.maxReceiveCount, name).toBe(
         Math.max(...tasks.map(({ retry }) => retry.tries)) + 15,
@@ -78,7 +104,7 @@ describe('H26 queues and their dead letters', () => {
 
 describe('H07, H28 mappings', () => {
   it('every mapping takes partial batch responses', () => {
-    expect(mappings).toHaveLength(9);
+    expect(mappings).toHaveLength(10);
     for (const { Properties } of mappings)
       expect(Properties.FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
   });
@@ -136,7 +162,7 @@ describe('H07, H28 mappings', () => {
 describe('topics', () => {
   it('are encrypted (save that of alarms) and refuse plain http', () => {
     const topics = resources(pipeline, 'AWS::SNS::Topic');
-    expect(Object.keys(topics)).toHaveLength(3);
+    expect(Object.keys(topics)).toHaveLength(4);
     const unencrypted = Object.entries(topics).filter(([, { Properties }]) => !Properties?.KmsMasterKeyId);
     expect(unencrypted.map(([id]) => id)).toEqual([expect.stringMatching(/^AlarmsTopic/)]);
     const refusing = Object.values(resources(pipeline, 'AWS::SNS::TopicPolicy')).filter(({ Properties }) =>
@@ -165,15 +191,32 @@ describe('topics', () => {
 
   it('each pool gets its own command types, unwrapped; the projector gets every event', () => {
     const subscriptions = Object.values(resources(pipeline, 'AWS::SNS::Subscription'));
-    expect(subscriptions).toHaveLength(5);
+    expect(subscriptions).toHaveLength(6);
     for (const { Properties } of subscriptions)
       expect(Properties).toMatchObject({ Protocol: 'sqs', RawMessageDelivery: true });
     expect(subscriptions.map(({ Properties }) => Properties.FilterPolicy?.type).sort()).toEqual([
       ['inventory.stock.reserve'],
+      ['ledger.account.debit', 'ledger.payout.send'],
       ['notification.customer.notify'],
       ['payment.card.charge'],
       ['shipping.parcel.ship'],
       undefined,
     ]);
+  });
+
+  it('FIFO goes to FIFO: the ordered pool hangs on the ordered topic, whose ids tell copies within a group', () => {
+    const fifo = Object.entries(resources(pipeline, 'AWS::SNS::Topic')).filter(
+      ([, { Properties }]) => Properties?.FifoTopic,
+    );
+    expect(fifo).toHaveLength(1);
+    const [[id, topic] = ['', undefined]] = fifo;
+    expect(topic?.Properties.FifoThroughputScope).toBe('MessageGroup');
+    expect(topic?.Properties).not.toHaveProperty('ContentBasedDeduplication');
+    const onIt = Object.values(resources(pipeline, 'AWS::SNS::Subscription')).map(({ Properties }) => [
+      idOf(Properties.TopicArn) === id,
+      queues[idOf(Properties.Endpoint)]?.Properties.FifoQueue === true,
+    ]);
+    expect(onIt.filter(([ordered]) => ordered)).toHaveLength(1);
+    for (const [topicIsFifo, queueIsFifo] of onIt) expect(topicIsFifo).toBe(queueIsFifo);
   });
 });

@@ -295,6 +295,40 @@ describe('synth refuses, naming construct and fix', () => {
     for (const text of expected) expect(verdict).toContain(text);
   });
 
+  const inLine = { ...chargePayment, orderBy: 'orderId' };
+  const charged = (scope: Construct) =>
+    new RunTask(scope, 'Charge', { task: inLine, input: { orderId: fromInput('orderId') } });
+  const ordering = (more: Partial<SmallPipeline>): SmallPipeline => ({
+    states: charged,
+    tasks: [inLine],
+    ...more,
+  });
+
+  it.each<[string, SmallPipeline, string]>([
+    [
+      'a task with an ordering key in a pool without order',
+      ordering({ pools: { Pool: { tasks: [inLine] } } }),
+      '[Small/Pool] task payment.card.charge is ordered by a key and its pool is not: set "ordered: true" on the pool',
+    ],
+    [
+      'a task without an ordering key in an ordered pool',
+      ordering({ pools: { Pool: { tasks: [inLine, reserveStock], ordered: true } } }),
+      '[Small/Pool] the pool is ordered and task inventory.stock.reserve has no "orderBy": name the input field',
+    ],
+    [
+      'several messages a batch in an ordered pool',
+      ordering({ pools: { Pool: { tasks: [inLine], ordered: true, batchSize: 2 } } }),
+      '[Small/Pool] batchSize is 2 in an ordered pool; allowed: 1',
+    ],
+  ])('%s', (_, parts, expected) => {
+    expect(verdictOn(parts)).toContain(expected);
+  });
+
+  it('and accepts an ordered pool whose tasks all have a key', () => {
+    const pools = { Pool: { tasks: [inLine], ordered: true, batchSize: 1 } };
+    expect(verdictOn(ordering({ pools }))).toBe('accepted');
+  });
+
   it('fewer than three receives', () => {
     const verdict = verdictOn(accepted, ({ stack }) => {
       new DeadLetteredQueue(stack, 'Hasty', {

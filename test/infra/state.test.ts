@@ -74,10 +74,30 @@ describe('tables', () => {
     });
   });
 
+  it('accounts: an entry is known by its number, nothing expires, and there is recovery', () => {
+    const [table] = Object.entries(resources(prod.state, 'AWS::DynamoDB::Table'))
+      .filter(([id]) => id.startsWith('Accounts'))
+      .map(([, { Properties }]) => Properties);
+    expect(table).toMatchObject({
+      KeySchema: [
+        { AttributeName: 'account', KeyType: 'HASH' },
+        { AttributeName: 'entry', KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: [
+        { AttributeName: 'account', AttributeType: 'S' },
+        { AttributeName: 'entry', AttributeType: 'N' },
+      ],
+      BillingMode: 'PAY_PER_REQUEST',
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+    });
+    expect(table).not.toHaveProperty('TimeToLiveSpecification');
+    expect(table).not.toHaveProperty('StreamSpecification');
+  });
+
   it('prod keeps and protects all tables; dev lets them go', () => {
     const inProd = Object.values(resources(prod.state, 'AWS::DynamoDB::Table'));
     const inDev = Object.values(resources(dev.state, 'AWS::DynamoDB::Table'));
-    expect([inProd.length, inDev.length]).toEqual([2, 2]);
+    expect([inProd.length, inDev.length]).toEqual([3, 3]);
     for (const table of inProd) {
       expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
       expect(table.Properties.DeletionProtectionEnabled).toBe(true);
