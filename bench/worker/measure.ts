@@ -8,7 +8,7 @@ import {
 } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { BATCH, context, event } from './events.ts';
-import { stubClient } from './stub-client.ts';
+import { stubClient, wireClient } from './stub-client.ts';
 
 const [resultFile = '', ...bundles] = process.argv.slice(2);
 const ROUNDS = 10;
@@ -63,6 +63,8 @@ for (const bundle of bundles) {
   };
   const name = bundle.split('/').at(-1)?.replace('.mjs', '') ?? bundle;
   subjects.push({ name, handler: make(stubClient(counts)), counts, cpuMicros: [], bytes: [] });
+  const wired = { name: `${name} with the SDK`, handler: make(wireClient()), counts: new Map() };
+  subjects.push({ ...wired, cpuMicros: [], bytes: [] });
 }
 for (let warm = 0; warm < 3; warm += 1) for (const subject of subjects) await round(subject, false);
 for (let turn = 0; turn < ROUNDS; turn += 1) for (const subject of subjects) await round(subject, true);

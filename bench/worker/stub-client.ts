@@ -1,4 +1,12 @@
-/** A DynamoDB client that answers what a table would, without a wire: both workers pay the same nothing for it. */
+/**
+ * DynamoDB clients that answer what a table would.
+ *
+ * What is compared is the wrapper around a task: all that happens between the event of Lambda and the call of the
+ * client, and what is made of its answer. So `stubClient` ends at `send`, as mocks of the SDK do: neither side pays for
+ * the SDK's own work (serialise, sign, parse), which is the same code and the same number of requests for both. Beside
+ * it, and without a goal, `wireClient` ends at the wire and lets both sides pay for all of it. Both builds send two
+ * writes a record and one log line; ours gets back and reads the whole item (ALL_NEW), the usual build an empty answer.
+ */
 import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
 const CLAIMED = {
@@ -67,4 +75,23 @@ export function stubClient(counts: Map<string, number>, finished = false): Dynam
     return values.some(({ S }) => S === 'done') ? DONE : CLAIMED;
   };
   return Object.assign(client, { send });
+}
+
+const bytesOf = (answer: object): Uint8Array => Buffer.from(JSON.stringify(answer));
+const ANSWERS = { claimed: bytesOf(CLAIMED), done: bytesOf(DONE), ready: bytesOf(READY), none: bytesOf({}) };
+
+/** A real client, up to the request that would go out. */
+export function wireClient(): DynamoDBClient {
+  const handle = async ({ body, headers }: { body: Uint8Array; headers: Record<string, string> }) => {
+    const sent = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const isRead = headers['x-amz-target']?.endsWith('GetItem');
+    const isOurs = sent.includes('"ReturnValues":"ALL_NEW"');
+    const written = isOurs ? (sent.includes('"S":"done"') ? ANSWERS.done : ANSWERS.claimed) : ANSWERS.none;
+    return { response: { statusCode: 200, headers: {}, body: isRead ? ANSWERS.ready : written } };
+  };
+  return new DynamoDBClient({
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+    requestHandler: { handle } as never,
+  });
 }

@@ -49,7 +49,7 @@ function written(
 /** An update in DynamoDB's words. */
 function expressed(table: string, { key, when, changes }: Update) {
   assertKeyKept(key, changes);
-  return { ...expressionsOf(when, changes), TableName: table, Key: keyOf(key) };
+  return Object.assign(expressionsOf(when, changes), { TableName: table, Key: keyOf(key) });
 }
 
 /** Reads pages until `enough` items are there or none are left. */
@@ -80,15 +80,12 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
     return found && toItem(found);
   },
 
-  async update({ key, when, changes }: Update): Promise<WriteResult> {
-    const command = new UpdateItemCommand({
-      ...expressed(table, { key, when, changes }),
-      ReturnValues: 'ALL_NEW',
-    });
+  async update(update: Update): Promise<WriteResult> {
+    const command = new UpdateItemCommand({ ...expressed(table, update), ReturnValues: 'ALL_NEW' });
     const options = optionsOf('UpdateItem');
     // Every task passes here twice: no more promises than one.
     try {
-      return written(key, await client.send(command, options));
+      return written(update.key, await client.send(command, options));
     } catch (error) {
       return answerIn('UpdateItem', error, refusal);
     }

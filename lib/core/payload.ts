@@ -18,10 +18,11 @@ export async function payloadOf(
 }
 
 /** Stores JSON text on the item where it is small, in the bucket where it is not. */
-export async function keepPayload(
+export const keepPayload = (
   payloads: Payloads,
   key: string,
   text: string,
-): Promise<{ readonly text: string } | { readonly ref: string }> {
-  return Buffer.byteLength(text) <= INLINE_BYTES ? { text } : { ref: await payloads.put(key, text) };
-}
+): Promise<{ readonly text: string } | { readonly ref: string }> =>
+  Buffer.byteLength(text) <= INLINE_BYTES
+    ? Promise.resolve({ text })
+    : payloads.put(key, text).then((ref) => ({ ref }));

@@ -16,7 +16,7 @@ export interface Result {
  * @param expose names of the output fields that states may see
  * @throws ContractError when the exposed fields hold more than is kept inline
  */
-export async function keepResult(
+export function keepResult(
   payloads: Payloads,
   step: StepItem,
   tenant: string,
@@ -25,13 +25,22 @@ export async function keepResult(
 ): Promise<Result> {
   const text = JSON.stringify(output) ?? 'null';
   const key = `${tenant}/${step.runId}/${step.stepKey}-${step.fence}.json`;
-  if (expose.length === 0) return keepPayload(payloads, key, text);
+  const kept = () => keepPayload(payloads, key, text);
+  return expose.length === 0 ? kept() : withExposed(kept, step, expose, output);
+}
+
+async function withExposed(
+  keep: () => Promise<Result>,
+  step: StepItem,
+  expose: readonly string[],
+  output: unknown,
+): Promise<Result> {
   const exposed = JSON.stringify(fieldsOf(output, expose));
   if (Buffer.byteLength(exposed) > INLINE_BYTES)
     throw new ContractError(
       `the exposed fields of ${step.type} hold more than ${INLINE_BYTES} bytes: expose only what a Choice needs`,
     );
-  return { ...(await keepPayload(payloads, key, text)), exposed };
+  return { ...(await keep()), exposed };
 }
 
 const fieldsOf = (output: unknown, names: readonly string[]): object =>
