@@ -2,7 +2,7 @@
 import type { Envelope } from '#core/envelope.ts';
 import { asRun, asStep, type RunItem, type StepItem, taskIdOf } from '#core/items.ts';
 import type { Item } from '#core/store.ts';
-import type { Plan, PlannedRun, PlannedStep } from './plan.ts';
+import { MODES, type Plan, type PlannedRun, type PlannedStep } from './plan.ts';
 import type { Change } from './tables.ts';
 
 /** One run of a handler, in true time. */
@@ -10,6 +10,10 @@ export interface HandlerRun {
   readonly taskId: string;
   readonly startedAt: number;
   endedAt: number | undefined;
+  /** What it answers when all goes well. */
+  readonly result: unknown;
+  /** The handler said that nothing happened, or a person has found out: an `atMostOnce` task may be handled again. */
+  clean?: boolean;
 }
 
 export interface Books {
@@ -37,7 +41,14 @@ export interface Books {
   /** Begin of the last sweep that went through without an error. */
   readonly swept: { last: number };
   follow(change: Change): void;
-  begins(taskId: string): HandlerRun;
+  begins(taskId: string, result: unknown): HandlerRun;
+  /** A person has found out what became of a task. */
+  settled(taskId: string): void;
+  typeOf(taskId: string): string;
+  /** A command of an ordered pool came to its queue. */
+  arrived(taskId: string, lane: string): void;
+  /** A message of it died unseen by any worker: the order of its lane is not promised. */
+  diedUnseen(lane: string): void;
   /** The try was deferred: it does not count. */
   deferred(taskId: string): void;
   /** A state was told that its task failed in this execution. */
@@ -81,6 +92,25 @@ export function booksOf(plan: Plan, now: () => number): Books {
   const bump = (map: Map<string, number>, key: string): void => {
     map.set(key, (map.get(key) ?? 0) + 1);
   };
+
+  const lanes = new Map<string, string[]>();
+  const laneOf = new Map<string, string>();
+  const disordered = new Set<string>();
+  const finished = new Set<string>();
+
+  /** Nothing of a key begins while another of its tasks is worked on, or before what came earlier is finished. */
+  function checkOrder(taskId: string): void {
+    const lane = laneOf.get(taskId);
+    if (lane === undefined) return;
+    for (const other of lanes.get(lane) ?? []) {
+      if (other === taskId) break;
+      if (!finished.has(other) && !disordered.has(lane))
+        breaks(`7: ${taskId} began before ${other}, which came earlier in its key`);
+    }
+    for (const other of lanes.get(lane) ?? [])
+      if (other !== taskId && (attempts.get(other) ?? []).some(isOpen))
+        breaks(`7: ${taskId} began while ${other} of its key was worked on`);
+  }
 
   const isOpen = ({ endedAt }: HandlerRun): boolean => endedAt === undefined || endedAt > now();
   const steps = new Map<string, PlannedStep | undefined>();
@@ -134,6 +164,7 @@ export function booksOf(plan: Plan, now: () => number): Books {
     if (before && pairValue(after) < pairValue(before))
       breaks(`10: an older entry of ${taskId} took the step from a newer one`);
     if (before?.status === after.status) return;
+    if (['done', 'cancelled', 'surplus'].includes(after.status)) finished.add(taskId);
     if (
       before?.status === 'claimed' &&
       after.status === 'retrying' &&
@@ -153,7 +184,7 @@ export function booksOf(plan: Plan, now: () => number): Books {
       bump(rounds, taskId);
     }
     if (before?.status === 'dead' && after.status === 'retrying') {
-      if ((before.outcomeExecution ?? 0) >= after.execution)
+      if ((before.outcomeExecution ?? 0) >= after.execution && after.resolvedBy?.how !== 'retry')
         breaks(`6: ${taskId} was reset by the execution in which it died`);
       triesInRound.set(taskId, 0);
       bump(rounds, taskId);
@@ -199,9 +230,23 @@ export function booksOf(plan: Plan, now: () => number): Books {
       if (after.SK === 'RUN') followRun(before && asRun(before), asRun(after));
       else if (after.SK.startsWith('STEP#')) followStep(before && asStep(before), asStep(after));
     },
-    begins(taskId) {
-      const run: HandlerRun = { taskId, startedAt: now(), endedAt: undefined };
+    typeOf: (taskId) => stepOf(taskId)?.type ?? '',
+    settled(taskId) {
+      for (const run of attempts.get(taskId) ?? []) run.clean = true;
+    },
+    arrived(taskId, lane) {
+      laneOf.set(taskId, lane);
+      const line = lanes.get(lane) ?? [];
+      lanes.set(lane, line);
+      if (!line.includes(taskId)) line.push(taskId);
+    },
+    diedUnseen: (lane) => void disordered.add(lane),
+    begins(taskId, result) {
+      const run: HandlerRun = { taskId, startedAt: now(), endedAt: undefined, result };
       const earlier = attempts.get(taskId) ?? [];
+      if (MODES[stepOf(taskId)?.type ?? ''] === 'atMostOnce' && earlier.some(({ clean }) => !clean))
+        breaks(`2: ${taskId} was handled again though its effect may have happened`);
+      checkOrder(taskId);
       if (earlier.some(isOpen)) breaks(`2: two attempts of ${taskId} at the same time`);
       if (doneAt.has(taskId)) breaks(`9: ${taskId} was attempted again though it was done`);
       attempts.set(taskId, [...earlier, run]);

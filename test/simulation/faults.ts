@@ -65,6 +65,8 @@ export const FAULTS = {
   'redrive of the execution': { rate: 0.5, most: 2 },
   'redrive at once': { rate: 0.5, most: 2 },
   'redrive of an older execution': { rate: 0.5, most: 2 },
+  'transaction conflict': { rate: 0.3, most: 4 },
+  'condition refused': { rate: 0.2, most: 2 },
   'task retryable': { rate: 0.3, most: 8 },
   'task permanent': { rate: 0.15, most: 2 },
   'task refused': { rate: 0.3, most: 1 },

@@ -4,7 +4,7 @@ import type { Reference } from '#core/mapping.ts';
 import type { Books } from './books.ts';
 import { SUBSCRIBERS } from './books.ts';
 import { runsOf, stepsOf } from './people.ts';
-import type { Plan } from './plan.ts';
+import { MODES, type Plan } from './plan.ts';
 import type { Queue } from './queues.ts';
 import type { Tables } from './tables.ts';
 
@@ -64,6 +64,10 @@ export function checkAtRest({ plan, books, tables, queues }: AtRest): void {
     if (step.result !== undefined && !follows(step, steps))
       breaks(`10: the result of ${taskId} does not follow from its input`);
     if (step.status === 'done' && effects === 0) breaks(`9: ${taskId} is done without its effect`);
+    const mode = MODES[step.type];
+    if (mode === 'transactional' && effects !== (step.status === 'done' ? 1 : 0))
+      breaks(`2: ${taskId} is transactional and ${step.status}, its effect happened ${effects} times`);
+    if (mode === 'atMostOnce' && effects > 1) breaks(`2: the effect of ${taskId} happened ${effects} times`);
   }
   for (const [id, { lost, told, type }] of books.expected)
     for (const subscriber of SUBSCRIBERS)

@@ -5,7 +5,7 @@ import type { AnswerResult, ExecutionState, ExecutionStatus } from '#core/ports.
 import type { Trace } from './actors.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { Faults } from './faults.ts';
-import type { Plan, PlannedStep, PlannedWorkflow } from './plan.ts';
+import { ORDERED, type Plan, type PlannedStep, type PlannedWorkflow } from './plan.ts';
 import type { Random } from './random.ts';
 
 interface Waiting {
@@ -112,7 +112,12 @@ export function machineOf(parts: MachineParts): Machine {
       entry,
       entered: new Date(state.entered).toISOString(),
       step: step.stepKey,
-      task: { type: step.type, version: 1, tries: step.tries },
+      task: {
+        type: step.type,
+        version: 1,
+        tries: step.tries,
+        ...(ORDERED.includes(step.type) && { orderBy: 'lane' }),
+      },
       timeoutSeconds: step.timeoutSeconds,
       input: step.input,
     };

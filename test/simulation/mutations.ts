@@ -295,4 +295,94 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a message that died unseen leaves its task waiting',
     patches: [core('sweep-letters', 'if (!isLost(step, command)) return true;', 'return true;')],
   },
+  {
+    name: 'a task that dies parks no key',
+    patches: [
+      core(
+        'parking',
+        'const writes = parkingOf(death, task, await standing(), key);',
+        'const writes = parkingOf(death, task, await standing(), key).slice(0, 1) as [Update];',
+      ),
+    ],
+  },
+  {
+    name: 'a parked key is no obstacle',
+    patches: [
+      core(
+        'parking',
+        "if (!isFinished(head)) return line.head === command.id ? 'free' : { behind: line.head };",
+        "if (!isFinished(head)) return 'free';",
+      ),
+    ],
+  },
+  {
+    name: 'a parked key is free when its first task is finished, whoever waits behind it',
+    patches: [
+      core(
+        'parking',
+        'const next = line.last === line.head ? undefined : head?.parkNext;',
+        'const next = head?.parkNext && undefined;',
+      ),
+      core(
+        'parking',
+        "when: all(isHead, where('last', '=', line.last)),\n        changes: { head: gone,",
+        'when: isHead,\n        changes: { head: gone,',
+      ),
+    ],
+  },
+  {
+    name: 'a task of mode atMostOnce is taken over when its worker is lost',
+    patches: [
+      core(
+        'claim',
+        "const TAKEN_OVER = where('atMostOnce', '<>', true);",
+        "const TAKEN_OVER = where('fence', '>', 0);",
+      ),
+      core(
+        'claim',
+        "return item.atMostOnce ? { act: 'unknown', item } : claimOrExhaust(item, request);",
+        'return claimOrExhaust(item, request);',
+      ),
+    ],
+  },
+  {
+    name: 'a task of mode atMostOnce is tried again after an error that says nothing',
+    patches: [
+      core('worker', "if (claimed.atMostOnce && !deferred && !tried.noEffect) return giveUp('unknown');", ''),
+    ],
+  },
+  {
+    name: 'a redrive revives a task whose outcome is not known',
+    patches: [core('claim', "if (dead.reason === 'unknown' || ", 'if (')],
+  },
+  {
+    name: 'a new execution resets a task whose outcome is not known',
+    patches: [
+      core(
+        'dispatch',
+        "current.reason === 'unknown' ? keepDeadOf(current) : resetDeadOf(current)",
+        'current.deaths === undefined ? keepDeadOf(current) : resetDeadOf(current)',
+      ),
+    ],
+  },
+  {
+    name: "a handler's writes apart from the commit",
+    patches: [
+      core(
+        'worker',
+        'const transaction = await transactTwice(store, [update], writes);',
+        'await transactTwice(store, [], writes);\n    const transaction = await transactTwice(store, [update]);',
+      ),
+    ],
+  },
+  {
+    name: 'a cancelled transaction is taken for done',
+    patches: [
+      core(
+        'worker',
+        "if (own?.why === 'condition') return",
+        'if (own === undefined) return { written: true, item: { ...update.key } };\n    if (own) return',
+      ),
+    ],
+  },
 ];

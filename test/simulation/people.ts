@@ -1,14 +1,18 @@
 /** Clients that ask for runs, and the operator who mends, replays and resumes. */
+import { closer } from '#core/close.ts';
 import {
   asRun,
   asStep,
   executionName,
+  type Resolution,
   type RunItem,
   type StepItem,
   splitPartition,
   stepItemKey,
+  taskIdOf,
 } from '#core/items.ts';
 import { isUnreadable, parseCommand } from '#core/read-command.ts';
+import { resolver, whyNotResolved } from '#core/resolve.ts';
 import { MAX_RESUMES, resumeRun } from '#core/resume.ts';
 import type { RunRequest } from '#core/trigger.ts';
 import type { Actors, Trace } from './actors.ts';
@@ -21,6 +25,7 @@ import type { Message, Queue } from './queues.ts';
 import type { Random } from './random.ts';
 import type { Stages } from './stages.ts';
 import type { Tables } from './tables.ts';
+import { CONTRACTS } from './tasks.ts';
 
 export interface PeopleParts {
   readonly plan: Plan;
@@ -134,7 +139,7 @@ export function operatorOf(parts: PeopleParts): Operator {
   }
 
   const letters = (): { queue: Queue; message: Message }[] =>
-    [...pools.values()].flatMap((queue) =>
+    [...new Set(pools.values())].flatMap((queue) =>
       [...queue.deadLetters.values()].map((message) => ({ queue, message })),
     );
   /** What the sweeper holds just now is not to be seen. */
@@ -179,9 +184,44 @@ export function operatorOf(parts: PeopleParts): Operator {
     );
   }
 
+  /** Nobody but a person can say what became of it: done where the downstream shows the effect, else tried again. */
+  function decide(step: StepItem): void {
+    const taskId = taskIdOf(step.runId, step.stepKey);
+    const known = books.attempts.get(taskId)?.at(-1);
+    const contract = CONTRACTS.get(step.type);
+    if (contract === undefined) return;
+    const happened = (books.effects.get(taskId) ?? 0) > 0;
+    say(`finds out that ${taskId.slice(26)} ${happened ? 'had its effect' : 'had none'}`);
+    actors.spawn(
+      'operator',
+      20_000,
+      async (actor) => {
+        const ports = stages.portsAndStore(actor);
+        const { run, steps } = splitPartition(await ports.store.partition(step.PK));
+        const present = steps.find(({ SK }) => SK === step.SK);
+        const how = happened ? 'done' : 'retry';
+        if (run === undefined || present?.fence !== step.fence || whyNotResolved(run, present, how)) return;
+        const { done, retry } = resolver({ ...ports, closer: closer(ports) });
+        const by: Resolution = { how, who: 'operator', at: actor.clock.now() };
+        if (!happened) books.settled(taskId);
+        if (happened) await done(run, present, contract, known?.result, by);
+        else await retry(run, present, steps, by);
+      },
+      () => undefined,
+    );
+  }
+
+  const unknown = (): StepItem[] =>
+    stepsOf(tables).filter(
+      ({ status, reason, deadAt = 0, resolvedBy }) =>
+        (status === 'dead' && reason === 'unknown' && deadAt + MINUTE < clockwork.now()) ||
+        (status === 'retrying' && resolvedBy?.how === 'retry'),
+    );
+
   function look(): void {
     clockwork.at(clockwork.now() + random.between(...lookMs), look, 'idle');
     letters().forEach(checkReason);
+    unknown().forEach(decide);
     if (clockwork.now() < plan.fixedAt) {
       lookEarly();
       return;

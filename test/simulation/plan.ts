@@ -1,4 +1,5 @@
 /** What one schedule is about: the cloud, the workflows, the runs and what their tasks will do. */
+import type { TaskMode } from '#core/contract.ts';
 import { fromInput, fromStep, type Mapping } from '#core/mapping.ts';
 import { randomOf } from './random.ts';
 
@@ -23,7 +24,12 @@ export interface PlannedRun {
   readonly workflow: PlannedWorkflow;
   readonly key: string;
   readonly startAt: number;
-  readonly input: { readonly value: number; readonly filling: string; readonly zero: 0 };
+  readonly input: {
+    readonly value: number;
+    readonly filling: string;
+    readonly zero: 0;
+    readonly lane: string;
+  };
   /** The step of the Choice answers `declined`. */
   readonly declined: boolean;
 }
@@ -50,7 +56,24 @@ export interface Plan {
   readonly batchSize: number;
 }
 
-export const TYPES = ['alpha.thing.make', 'beta.thing.make', 'gamma.thing.make'] as const;
+export const TYPES = [
+  'alpha.thing.make',
+  'beta.thing.make',
+  'gamma.thing.make',
+  'once.thing.make',
+  'booked.thing.make',
+  'ordered.thing.make',
+  'ordered-once.thing.make',
+] as const;
+export type TaskType = (typeof TYPES)[number];
+/** Modes of the types; the others are normal. */
+export const MODES: Partial<Record<string, TaskMode>> = {
+  'once.thing.make': 'atMostOnce',
+  'booked.thing.make': 'transactional',
+  'ordered-once.thing.make': 'atMostOnce',
+};
+/** Types of the ordered pool: one queue, and one order by `lane`. */
+export const ORDERED: readonly string[] = ['ordered.thing.make', 'ordered-once.thing.make'];
 /** The type whose input may be null or a number; it exposes nothing. */
 export const TAKES_ALL = 'gamma.thing.make';
 export const START = Date.UTC(2026, 0, 5, 9);
@@ -62,11 +85,15 @@ const HUGE = 33 * 1024;
 export function planOf(seed: number): Plan {
   const random = randomOf(seed, 'plan');
 
+  /** Some schedules are about order: most of their tasks are of one pool and of one key. */
+  const inOrder = random.chance(0.3);
+
   /** From the run's input, from an earlier step, without either, or a member that is not there. */
   const inputOf = (type: string, earlier: string | undefined): Mapping => {
     if (type === TAKES_ALL && random.chance(0.3)) return fromInput(random.pick(['absent', 'zero']));
     const value = earlier === undefined ? fromInput('value') : fromStep(earlier, 'value');
-    return { value, filling: earlier !== undefined && random.chance(0.3) ? '' : fromInput('filling') };
+    const filling = earlier !== undefined && random.chance(0.3) ? '' : fromInput('filling');
+    return ORDERED.includes(type) ? { value, filling, lane: fromInput('lane') } : { value, filling };
   };
 
   const workflow = (name: string): PlannedWorkflow => {
@@ -75,7 +102,7 @@ export function planOf(seed: number): Plan {
     const shapes = random.pick([[1, 1], [1, 2], [2, 1], [1, 1, 1], [2], [1, 2, 1]] as const);
     for (const [at, width] of shapes.entries()) {
       const group = Array.from({ length: width }, (_, branch): PlannedStep => {
-        const type = random.pick(TYPES);
+        const type = random.pick(inOrder && random.chance(0.7) ? (ORDERED as typeof TYPES) : TYPES);
         return {
           stepKey: `S${at + 1}${'ab'[branch]}`,
           type,
@@ -100,6 +127,7 @@ export function planOf(seed: number): Plan {
       input: {
         value: 100 * (at + 1),
         zero: 0,
+        lane: random.pick(inOrder ? ['x', 'x', 'y'] : ['x', 'y', 'z']),
         filling: random.chance(0.1) ? 'x'.repeat(random.pick([LARGE, HUGE])) : '',
       },
       declined: random.chance(0.08),

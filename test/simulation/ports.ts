@@ -71,10 +71,27 @@ export function portsOf(parts: PortParts) {
   };
   const hex = (count: number): string => bytes(count).toString('hex');
 
+  const lastArrival = new Map<string, number>();
+  /** FIFO topic and queue: neither doubles nor overtakes. */
+  function deliverInOrder(queue: Queue, command: Command, lane: string): void {
+    const late = faults.strikes('message late') ? random.between(1000, LATE_MS) : random.between(5, 80);
+    const at = Math.max(lastArrival.get(lane) ?? 0, clockwork.now() + late);
+    lastArrival.set(lane, at);
+    const hiddenMs = faults.strikes('message hidden') ? random.between(...HIDDEN_MS) : 0;
+    clockwork.at(at, () => {
+      books.arrived(command.id, lane);
+      queue.send({ body: JSON.stringify(command), origin: 'topic', hiddenMs });
+    });
+  }
+
   /** @param direct past the topic and its filters, as the sweeper sends */
   function deliver(command: Command, direct: boolean): void {
     const queue = pools.get(command.type);
     if (queue === undefined || (!direct && faults.strikes('message dropped by a filter'))) return;
+    if (command.partitionkey !== undefined) {
+      deliverInOrder(queue, command, command.partitionkey);
+      return;
+    }
     const doubled = faults.strikes('message doubled');
     // A double that comes later than the grace after a death would look like a redrive: topics are quicker than that.
     const damaged = faults.strikes('message damaged');
@@ -128,7 +145,8 @@ export function portsOf(parts: PortParts) {
             `publish ${commands.map(({ id }) => id.slice(26)).join()}`,
             () => {
               if (faults.strikes('commands not taken')) return commands.map(({ id }) => id);
-              for (const command of commands) deliver(command, actor.role === 'sweep');
+              for (const command of commands)
+                deliver(command, actor.role === 'sweep' || actor.role === 'operator');
               return [];
             },
             { lost: 'commands answer lost' },
@@ -149,7 +167,7 @@ export function portsOf(parts: PortParts) {
       },
       queues: { waiting: (type) => call('queue depth', () => pools.get(type)?.waiting()) },
       letters: {
-        pools: [...pools.values()].map(({ name }) => name),
+        pools: [...new Set([...pools.values()].map(({ name }) => name))],
         peek: (name, limit) =>
           call('peek at dead letters', () => (poolOf(name)?.peek(limit) ?? []).map(peeked), {
             refused: ['describe throttled'],

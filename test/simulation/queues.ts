@@ -1,4 +1,4 @@
-/** A standard queue of SQS with its dead letters, and the mapping that feeds a function from it. */
+/** A queue of SQS, standard or FIFO, with its dead letters, and the mapping that feeds a function from it. */
 import type { Ended } from './actors.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { FaultKind, Faults } from './faults.ts';
@@ -10,6 +10,7 @@ export interface Message {
   /** Message attribute of our own replay; 0 for none. */
   readonly replay: number;
   readonly sentAt: number;
+  readonly group: string | undefined;
   /** Who sent it: the topic, an operator's replay or move, or nobody that we know. */
   readonly origin: 'topic' | 'replay' | 'move' | 'stranger';
   receives: number;
@@ -46,6 +47,8 @@ export interface QueueOptions {
   readonly onDeadLetter?: (message: Message) => void;
   /** Whether the faults of a queue strike here; a stage's own retry queue is spared some. */
   readonly faulty: boolean;
+  /** FIFO: the group of a body. One message of a group is in flight at a time, in the order in which they came. */
+  readonly groupOf?: (body: string) => string | undefined;
 }
 
 export interface Queue {
@@ -93,11 +96,16 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
   function poll(): void {
     if (running >= options.maxConcurrency || clockwork.now() < pausedUntil) return;
     const batch: Received[] = [];
+    const busy = new Set<string>();
     for (const message of messages.values()) {
       if (batch.length === options.batchSize) break;
-      if (message.visibleAt > clockwork.now()) continue;
-      const received = receive(message);
-      if (received) batch.push(received);
+      const { group } = message;
+      if (group !== undefined && busy.has(group)) continue;
+      if (message.visibleAt <= clockwork.now()) {
+        const received = receive(message);
+        if (received) batch.push(received);
+      }
+      if (group !== undefined && messages.has(message.id)) busy.add(group);
     }
     if (batch.length === 0) return;
     running += 1;
@@ -117,7 +125,8 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
     message.seen = false;
     message.visibleAt = clockwork.now() + options.visibilityMs;
     wakeAt(message.visibleAt);
-    if (strikes('receives all burnt')) doomed ??= message.id;
+    // What dies unseen has no place in the line of its key: order is promised for what a worker has met.
+    if (options.groupOf === undefined && strikes('receives all burnt')) doomed ??= message.id;
     if (doomed === message.id || strikes('receive burnt')) {
       message.burnt += 1;
       if (doomed === message.id) {
@@ -127,7 +136,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
       }
       return undefined;
     }
-    if (strikes('message handed out twice')) {
+    if (options.groupOf === undefined && strikes('message handed out twice')) {
       message.visibleAt = clockwork.now() + random.between(0, 20_000);
       wakeAt(message.visibleAt);
     }
@@ -155,6 +164,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
       const message: Message = {
         id: `${options.name}-m${sent}`,
         body,
+        group: options.groupOf?.(body),
         replay,
         origin,
         sentAt: clockwork.now(),

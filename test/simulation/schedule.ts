@@ -9,14 +9,14 @@ import { type FaultKind, faultsOf } from './faults.ts';
 import { checkAtRest } from './invariants.ts';
 import { type Execution, machineOf } from './machine.ts';
 import { clientsOf, intrudersOf, operatorOf, pausesOf, runsOf, stepsOf, strangersOf } from './people.ts';
-import { planOf, START, TYPES } from './plan.ts';
+import { ORDERED, planOf, START, TYPES } from './plan.ts';
 import { deployedOf, portsOf } from './ports.ts';
 import { type Message, type Queue, queueOf } from './queues.ts';
 import { randomOf } from './random.ts';
-import { FUNCTION_MS, type Stages, stagesOf } from './stages.ts';
+import { FUNCTION_MS, ORDERED_POOL, type Stages, stagesOf } from './stages.ts';
 import { streamsOf } from './streams.ts';
 import { tablesOf } from './tables.ts';
-import { tasksOf } from './tasks.ts';
+import { bookingsOf, tasksOf } from './tasks.ts';
 
 export interface Outcome {
   readonly seed: number;
@@ -65,7 +65,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   const random = randomOf(seed, 'world');
   const books = booksOf(plan, clockwork.now);
   const actors = actorsOf({ clockwork, faults, random, trace });
-  const tables = tablesOf(actors);
+  const tables = tablesOf(actors, bookingsOf(books, faults));
   tables.onChange(books.follow);
   if (trace)
     tables.onChange(({ after }) =>
@@ -99,23 +99,31 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   });
 
   const pools = new Map<string, Queue>();
-  for (const type of TYPES) {
+  const poolOf = (name: string, ordered: boolean): Queue => {
     const queue: Queue = queueOf(
       { clockwork, faults, random },
       {
-        name: type.slice(0, type.indexOf('.')),
+        name,
         visibilityMs: 6 * FUNCTION_MS,
         maxReceiveCount: maxReceiveCount(MAX_TRIES),
-        batchSize: plan.batchSize,
+        batchSize: ordered ? 1 : plan.batchSize,
         maxConcurrency: 3,
         faulty: true,
+        ...(ordered && { groupOf: laneIn }),
         consumer: (batch, done) => stages.work(queue, batch, done),
         onDelete: checkAck,
-        onDeadLetter: (message) => checkLetter(queue, message),
+        onDeadLetter: (message) => {
+          if (message.group !== undefined && !message.seen) books.diedUnseen(message.group);
+          checkLetter(queue, message);
+        },
       },
     );
-    pools.set(type, queue);
-  }
+    return queue;
+  };
+  const orderedPool = poolOf(ORDERED_POOL, true);
+  for (const type of TYPES)
+    pools.set(type, ORDERED.includes(type) ? orderedPool : poolOf(type.slice(0, type.indexOf('.')), false));
+  const queues = [...new Set(pools.values())];
 
   function checkAck(message: Message): void {
     const command = parseCommand(message.body);
@@ -215,7 +223,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   const everyMinute = (): void => {
     clockwork.at(clockwork.now() + MINUTE, everyMinute, 'idle');
     // A sweep that finds nothing due and no letters does nothing.
-    const hasLetters = [...pools.values()].some(({ deadLetters }) => deadLetters.size > 0);
+    const hasLetters = queues.some(({ deadLetters }) => deadLetters.size > 0);
     if (hasLetters || tables.isDue(clockwork.now() + 10_000)) stages.sweep(clockwork.now());
   };
   clockwork.at(START + random.between(0, MINUTE), everyMinute, 'idle');
@@ -235,8 +243,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
     const settled = clockwork.step();
     if (settled !== undefined) await settled;
   }
-  if (books.broken.length === 0)
-    checkAtRest({ plan, books, tables, queues: [...pools.values(), ...retries] });
+  if (books.broken.length === 0) checkAtRest({ plan, books, tables, queues: [...queues, ...retries] });
   return {
     seed,
     broken: books.broken,
@@ -251,6 +258,12 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
     actions: clockwork.done(),
     virtualMs: clockwork.now() - START,
   };
+}
+
+/** The group of a message: its partition key, as the topic sets it. */
+function laneIn(body: string): string | undefined {
+  const command = parseCommand(body);
+  return isUnreadable(command) ? undefined : command.partitionkey;
 }
 
 /** What a reader of a trace needs of an item. */

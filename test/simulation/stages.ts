@@ -38,6 +38,8 @@ export interface StageParts {
 
 /** Time-outs of the functions, milliseconds. */
 export const FUNCTION_MS = 10_000;
+/** Name of the ordered pool and its queue. */
+export const ORDERED_POOL = 'ordered';
 const SWEEP_MS = 50_000;
 
 /** An SQS record as Lambda hands it over. */
@@ -78,7 +80,8 @@ export function stagesOf(parts: StageParts) {
     received: readonly Received[],
     done: (left: readonly string[] | 'failed') => void,
   ) {
-    const processes = warm.get(queue) ?? warmWorkers(parts);
+    const ordered = queue.name === ORDERED_POOL;
+    const processes = warm.get(queue) ?? warmWorkers(parts, ordered ? queue.name : undefined);
     warm.set(queue, processes);
     let mine: WarmWorker;
     actors.spawn(
@@ -105,7 +108,11 @@ export function stagesOf(parts: StageParts) {
             throw error;
           }
         };
-        const options = { concurrency: plan.batchConcurrency, visibility: portsFor(actor).visibility(queue) };
+        const options = {
+          concurrency: plan.batchConcurrency,
+          visibility: portsFor(actor).visibility(queue),
+          ordered,
+        };
         return batch(one, options)({ Records: received.map(recordOf) }, contextOf(actor, actors.log(actor)));
       },
       (how) => {

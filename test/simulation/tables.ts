@@ -1,6 +1,6 @@
 /** The table of state behind a port per actor, and the stream of its changes. */
 import type { Item, Key, Store } from '#core/store.ts';
-import { memoryStore } from '#test/memory/store.ts';
+import { memoryStore, type OtherTables } from '#test/memory/store.ts';
 import type { Actor, Actors } from './actors.ts';
 
 export interface Change {
@@ -20,12 +20,14 @@ export interface Tables {
   isDue(until: number): boolean;
 }
 
-export function tablesOf(actors: Actors): Tables {
+/** @param others tables that are not ours */
+export function tablesOf(actors: Actors, others: OtherTables): Tables {
   const listeners: ((change: Change) => void)[] = [];
   const due = new Map<string, number>();
   const current = new Map<string, Item>();
   const memory = memoryStore({
     copies: false,
+    others,
     onChange: (before, after) => {
       if (typeof after['checkAt'] === 'number') due.set(after.PK, after['checkAt']);
       else if (after.SK === 'RUN') due.delete(after.PK);

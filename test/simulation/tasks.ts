@@ -1,18 +1,20 @@
 /** Handlers with a downstream outside our books, which fail by plan. */
 import * as z from 'zod/mini';
-import { defineTask, type TaskContext, type TaskHandler } from '#core/contract.ts';
+import { defineTask, type TaskContext, type TaskContract, type TaskHandler } from '#core/contract.ts';
 import { PermanentError, RetryAfterError } from '#core/errors.ts';
+import type { TableWrite } from '#core/table-write.ts';
+import type { OtherTables } from '#test/memory/store.ts';
 import type { Actor, Actors } from './actors.ts';
 import type { Books, HandlerRun } from './books.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { Faults } from './faults.ts';
-import { type Plan, TAKES_ALL, TYPES } from './plan.ts';
+import { MODES, ORDERED, type Plan, TAKES_ALL, TYPES } from './plan.ts';
 import type { Random } from './random.ts';
 
 const input = z.object({ value: z.number(), filling: z.string() });
 
-const contractOf = (type: string) =>
-  defineTask({
+const contractOf = (type: string): TaskContract => ({
+  ...defineTask({
     type,
     version: 1,
     input: type === TAKES_ALL ? z.union([input, z.number(), z.null()]) : input,
@@ -22,7 +24,10 @@ const contractOf = (type: string) =>
     retry: { tries: 4, baseSeconds: 2, maxSeconds: 60 },
     timeoutSeconds: 600,
     undo: { none: 'nothing is undone yet' },
-  });
+  }),
+  mode: MODES[type] ?? 'normal',
+  ...(ORDERED.includes(type) && { orderBy: 'lane' }),
+});
 
 /** Contracts by command type. */
 export const CONTRACTS = new Map(TYPES.map((type) => [type as string, contractOf(type)]));
@@ -68,18 +73,33 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
     return run?.declined && run.workflow.choiceOn === stepKey ? 'declined' : undefined;
   };
 
+  /** What the task answers when all goes well. */
+  const resultOf = (given: Given, taskId: string) => ({
+    value: given.value + 1,
+    filling: given.filling,
+    status: statusOf(taskId),
+  });
+  function wrongly(booked: boolean, given: Given, taskId: string): unknown {
+    const output = random.chance(0.5) ? { value: 'no number' } : { ...given, status: TOO_MUCH };
+    return booked ? { output, writes: [bookingOf(taskId)] } : output;
+  }
+
   /** What all handlers do in the hands of one invocation. It ends with it. */
   return function handlerFor(actor: Actor): TaskHandler['run'] {
     const take = (what: string, ms: number, apply: () => void = () => {}): Promise<void> =>
       actors.call(actor, what, apply, { takes: ms });
 
     async function run(given: Input, context: TaskContext): Promise<unknown> {
-      const seen = books.begins(context.taskId);
+      const seen = books.begins(context.taskId, resultOf(givenOf(given), context.taskId));
       actor.onEnd.push(() => {
         seen.endedAt ??= clockwork.now();
       });
       try {
         return await act(givenOf(given), context, seen);
+      } catch (error) {
+        // What the handler says of itself: it is asked again only after such an end.
+        seen.clean = error instanceof PermanentError || error instanceof RetryAfterError;
+        throw error;
       } finally {
         seen.endedAt = clockwork.now();
       }
@@ -106,13 +126,39 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
         throw new PermanentError('no', { refused: true, noEffect: random.chance(0.5) });
       if (context.idempotencyKey !== context.taskId)
         books.breaks('2: another idempotency key than the task id');
-      await take('downstream', random.between(...DOWNSTREAM_MS), () => books.effect(seen));
+      const booked = MODES[books.typeOf(context.taskId)] === 'transactional';
+      await take('downstream', random.between(...DOWNSTREAM_MS), () => {
+        if (!booked) books.effect(seen);
+      });
       if (poison === 'retryable' || faults.strikes('task retryable')) throw new Error('downstream is sick');
       if (poison === 'wrong' || faults.strikes('task answers wrongly'))
-        return random.chance(0.5) ? { value: 'no number' } : { ...given, status: TOO_MUCH };
-      return { value: given.value + 1, filling: given.filling, status: statusOf(context.taskId) };
+        return wrongly(booked, given, context.taskId);
+      return booked ? { output: seen.result, writes: [bookingOf(context.taskId)] } : seen.result;
     }
 
     return run as TaskHandler['run'];
   };
 }
+
+/** The effect of a transactional task: a write to a table of its own. */
+const bookingOf = (taskId: string): TableWrite => ({
+  Update: { TableName: 'bookings', Key: { taskId }, UpdateExpression: 'ADD booked :one' },
+});
+
+const taskIn = (write: TableWrite): string => ('Update' in write ? String(write.Update.Key['taskId']) : '');
+
+/** That table: its writes are effects, in the transaction of a commit and nowhere else. */
+export const bookingsOf = (books: Books, faults: Faults): OtherTables => ({
+  refusal: (write) => {
+    if (faults.strikes('transaction conflict')) {
+      // Nobody judged it: the try does not count.
+      books.deferred(taskIn(write));
+      return { why: 'conflict' };
+    }
+    return faults.strikes('condition refused') ? { why: 'condition', item: undefined } : undefined;
+  },
+  apply: (write) => {
+    const run = books.attempts.get(taskIn(write))?.at(-1);
+    if (run) books.effect({ ...run, endedAt: undefined });
+  },
+});

@@ -12,7 +12,11 @@ export interface WarmWorker {
 }
 
 /** A process whose ports are those of the invocation at hand. */
-function warmWorker({ tables, portsFor, handlerFor }: StageParts, first: Actor): WarmWorker {
+function warmWorker(
+  { tables, portsFor, handlerFor }: StageParts,
+  first: Actor,
+  pool: string | undefined,
+): WarmWorker {
   let store = tables.store(first);
   let ports = portsFor(first);
   let run = handlerFor(first);
@@ -40,6 +44,7 @@ function warmWorker({ tables, portsFor, handlerFor }: StageParts, first: Actor):
       ]),
     ),
     version: 'v1',
+    ...(pool !== undefined && { pool }),
   });
   return {
     process,
@@ -53,11 +58,12 @@ function warmWorker({ tables, portsFor, handlerFor }: StageParts, first: Actor):
 }
 
 /** Processes of one function. One that is killed is gone; one that is idle serves the next invocation. */
-export function warmWorkers(parts: StageParts) {
+/** @param pool name of an ordered pool */
+export function warmWorkers(parts: StageParts, pool: string | undefined) {
   const idle: WarmWorker[] = [];
   return {
     take(actor: Actor): WarmWorker {
-      const warm = idle.pop() ?? warmWorker(parts, actor);
+      const warm = idle.pop() ?? warmWorker(parts, actor, pool);
       warm.serve(actor);
       return warm;
     },
