@@ -81,6 +81,7 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
   });
   function wrongly(booked: boolean, given: Given, taskId: string): unknown {
     const output = random.chance(0.5) ? { value: 'no number' } : { ...given, status: TOO_MUCH };
+    if (booked && random.chance(0.3)) return undefined;
     return booked ? { output, writes: [bookingOf(taskId)] } : output;
   }
 
@@ -133,7 +134,11 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
       if (poison === 'retryable' || faults.strikes('task retryable')) throw new Error('downstream is sick');
       if (poison === 'wrong' || faults.strikes('task answers wrongly'))
         return wrongly(booked, given, context.taskId);
-      return booked ? { output: seen.result, writes: [bookingOf(context.taskId)] } : seen.result;
+      if (!booked) return seen.result;
+      const refused = random.chance(0.5) && {
+        refused: () => new PermanentError('the rule says no', { noEffect: true }),
+      };
+      return { output: seen.result, writes: [bookingOf(context.taskId)], ...refused };
     }
 
     return run as TaskHandler['run'];
