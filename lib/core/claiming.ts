@@ -38,11 +38,6 @@ export function claimer(store: Store, seen: SeenFilter) {
     line: Line | undefined,
   ): Promise<StepItem | Disposition> {
     const { command, now } = request;
-    if (line !== undefined) {
-      const place = await line.place(now);
-      if (place === 'busy') return again(1);
-      if (place !== 'free') return standBehind(place.behind, line, request, delivery);
-    }
     // The first delivery of a command in time claims at once; all others look first, which costs a read only.
     let verdict: Verdict = { act: 'claim' };
     let item: StepItem | undefined;
@@ -50,10 +45,20 @@ export function claimer(store: Store, seen: SeenFilter) {
     if (late || delivery.receiveCount > 1 || request.replay > 0 || seen.mayHave(command.id)) {
       item = await stepOf(command);
       verdict = verdictOn(item, request);
-      if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
-        const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log, line);
-        if (expired) return expired;
-      }
+    }
+    // What goes to the dead letters, is acked or waits does so wherever it stands: only who wants the task must be first.
+    if (
+      line !== undefined &&
+      (verdict.act === 'claim' || verdict.act === 'revive' || verdict.act === 'exhaust')
+    ) {
+      const place = await line.place(now);
+      if (place === 'busy') return again(1);
+      if (place !== 'free')
+        return standBehind(place.behind, line, request, delivery, item ?? (await stepOf(command)));
+    }
+    if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
+      const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log, line);
+      if (expired) return expired;
     }
     for (let round = 0; round < CLAIM_ROUNDS; round += 1) {
       const write = await actOn(verdict, item, request, delivery, line);
@@ -77,9 +82,9 @@ export function claimer(store: Store, seen: SeenFilter) {
     line: Line,
     request: ClaimRequest,
     delivery: Delivery,
+    item: StepItem | undefined,
   ): Promise<Disposition> {
     const { command, messageId, now } = request;
-    const item = await stepOf(command);
     const verdict = verdictOn(item, request);
     if (item !== undefined && (verdict.act === 'claim' || verdict.act === 'exhaust')) {
       const parked = await line.bury(parkOf(item, command, behind, messageId, now), item);

@@ -341,7 +341,11 @@ export function parkOf(
   return {
     key: keyOf(item),
     when: all(unheld(now), where('fence', '=', item.fence), where('execution', '=', item.execution)),
-    changes: deadChanges(item, command, 'key_parked', failure, messageId, now),
+    changes: {
+      ...deadChanges(item, command, 'key_parked', failure, messageId, now),
+      // Its command was met, if not claimed: a copy that is sent later is a redrive.
+      met: addToSet(pairOf(command.execution, command.entry)),
+    },
   };
 }
 
