@@ -32,8 +32,6 @@ export const EXCUSED: readonly Excuse[] = [
     why: 'a store throws PortUnavailable only; anything else is a bug',
   },
   { file: 'claiming', text: 'return again(1);', why: RACE },
-  { file: 'handling', text: "?? 'null'", why: 'no output schema here accepts undefined' },
-  { file: 'worker', text: "return again(verdict.act === 'wait' ? verdict.seconds", why: OUTLIVED },
   { file: 'worker', text: ': 1', why: OUTLIVED },
   { file: 'dispatch', text: '?? 0', why: ALWAYS_SET },
   { file: 'dispatch', text: 'return undefined;', why: 'no item is deleted before it expires, 90 days later' },
