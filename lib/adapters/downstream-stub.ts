@@ -4,7 +4,7 @@
  *
  * PK `CALL#operation`, SK idempotency key: `calls`, `effects` (1 once it was done), `taken` (calls that got the
  * effect or, asking again, its answer), `body` (JSON text of the first), `at`.
- * PK `FAULT#operation`, SK subject (an order id): `fails`, how many calls fail before one succeeds (-1: all),
+ * PK `FAULT#operation`, SK subject (id of an order or a payout): `fails`, how many calls fail before one succeeds (-1: all),
  * `kind`: `error` | `permanent` | `throttled` | `crash`, `retryAfter` seconds. A `crash` takes effect, and then the
  * worker's process is killed before it hears of it.
  */
@@ -96,7 +96,7 @@ export function stubDownstream(client: DynamoDBClient, table: string): Downstrea
     async call(request) {
       const { operation, idempotencyKey, body } = request;
       const calls = await countCall(request);
-      const fault = await plannedFault(operation, String(body['orderId']));
+      const fault = await plannedFault(operation, String(body['orderId'] ?? body['payoutId']));
       if (fault && (fault.fails < 0 || calls <= fault.fails)) fail(operation, fault);
       await takeEffect(request);
       if (fault?.kind === 'crash' && calls <= fault.fails) process.kill(process.pid, 'SIGKILL');

@@ -8,6 +8,7 @@ import { failureLines, progressOf } from './cdk-lines.ts';
 import { ACCOUNT, type Cloud, cloudEnv, REGION } from './cloud.ts';
 import { answers } from './control-call.ts';
 import { LocalCloudError } from './errors.ts';
+import { mendOrderedTopics } from './ordered-topics.ts';
 import { PROJECT_ROOT } from './places.ts';
 import { commandOf } from './processes.ts';
 import { runProgram } from './run-program.ts';
@@ -86,6 +87,7 @@ export async function deploy(deployment: Deployment): Promise<Outputs> {
   await Promise.all(both);
   const options = ['--all', '--require-approval', 'never', '--outputs-file', outputsFile];
   await cdk(PROJECT_ROOT, 'deploy', '--app', assembly, ...options);
+  await mendOrderedTopics(cloud);
   return JSON.parse(await readFile(outputsFile, 'utf8'));
 }
 

@@ -11,7 +11,13 @@ export interface Explained {
   readonly test: string;
 }
 
-const POOLS = ['worker-inventory', 'worker-payment', 'worker-shipping', 'worker-notification'];
+const POOLS = [
+  'worker-inventory',
+  'worker-payment',
+  'worker-shipping',
+  'worker-notification',
+  'worker-ledger',
+];
 
 export const EXPLAINED: readonly Explained[] = [
   {
@@ -66,10 +72,10 @@ export const EXPLAINED: readonly Explained[] = [
     test: 'test/unit/worker.test.ts',
   },
   {
-    stage: 'worker-notification',
+    stage: ['worker-notification', 'worker-ledger'],
     actions: ['s3:GetObject'],
     reason:
-      'a command over 32 KB comes by pointer; the input of this pool is always smaller, other pools show it',
+      'a command over 32 KB comes by pointer; the input of these pools is always smaller, other pools show it',
     test: 'test/unit/worker.test.ts',
   },
   {

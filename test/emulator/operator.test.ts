@@ -1,30 +1,12 @@
 /** An operator's day: poison, a canary that stops, the fix, the rest replayed, and whatever no replay heals. */
-import { describe, expect, inject, test } from 'vitest';
-import { connect } from '#cli/connection.ts';
-import { runCommand } from '#cli/program.ts';
+import { describe, expect, test } from 'vitest';
 import { taskIdOf } from '#core/items.ts';
+import { edow } from '#test/cloud/edow.ts';
 import { anOrder } from '#test/cloud/orders.ts';
 import { suite } from '#test/cloud/suite.ts';
 import { until } from '#test/cloud/until.ts';
 
 const { books, stub, queues, started } = suite();
-const stage = inject('target').mapsTenants ? 'local' : (process.env['EDOW_TEST_STAGE'] ?? 'dev');
-
-/** The command line itself, in this process, on the suite's cloud. */
-async function edow(...argv: string[]) {
-  const written = { out: '', err: '' };
-  const stream = (name: 'out' | 'err') => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-  });
-  async function* nobody() {}
-  const io = { stdin: nobody(), stdout: stream('out'), stderr: stream('err'), env: {} };
-  const flags = ['--stage', stage, '--state-dir', '/nowhere', '--json'];
-  const exitCode = await runCommand([...argv, ...flags], io, { connect });
-  return { exitCode, said: written.err, result: written.out === '' ? undefined : JSON.parse(written.out) };
-}
-
 const BEGUN = Date.now();
 /** Letters of other tests are none of ours. */
 const since = (): string => `${Math.ceil((Date.now() - BEGUN) / 1000)}s`;

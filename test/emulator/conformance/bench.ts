@@ -62,7 +62,10 @@ export function conformanceBench(system: Deployed) {
 
   async function queue(what: string, attributes: Record<string, string> = {}): Promise<MadeQueue> {
     const { QueueUrl: url = '' } = await sqs.send(
-      new CreateQueueCommand({ QueueName: fresh(what), Attributes: attributes }),
+      new CreateQueueCommand({
+        QueueName: `${fresh(what)}${attributes['FifoQueue'] === 'true' ? '.fifo' : ''}`,
+        Attributes: attributes,
+      }),
     );
     undo.push(() => sqs.send(new DeleteQueueCommand({ QueueUrl: url })));
     const { Attributes } = await sqs.send(
@@ -104,8 +107,9 @@ export function conformanceBench(system: Deployed) {
       { withinMs },
     );
 
-  async function topic(what: string): Promise<string> {
-    const { TopicArn = '' } = await sns.send(new CreateTopicCommand({ Name: fresh(what) }));
+  async function topic(what: string, attributes: Record<string, string> = {}): Promise<string> {
+    const Name = `${fresh(what)}${attributes['FifoTopic'] === 'true' ? '.fifo' : ''}`;
+    const { TopicArn = '' } = await sns.send(new CreateTopicCommand({ Name, Attributes: attributes }));
     undo.push(() => sns.send(new DeleteTopicCommand({ TopicArn })));
     return TopicArn;
   }

@@ -7,10 +7,18 @@ import { deployedParts } from './deployed-parts.ts';
 import { functions } from './functions.ts';
 import { type CloudName, KNOWN_DIFFERENCES } from './known-differences.ts';
 import { machines } from './machines.ts';
+import { ordered } from './ordered.ts';
 import { queuesAndTopics } from './queues-and-topics.ts';
 import { tables } from './tables.ts';
 
-const CHECKS: readonly Check[] = [...queuesAndTopics, ...tables, ...machines, ...functions, ...deployedParts];
+const CHECKS: readonly Check[] = [
+  ...queuesAndTopics,
+  ...ordered,
+  ...tables,
+  ...machines,
+  ...functions,
+  ...deployedParts,
+];
 /** Checks at the same time: each waits most of its time. */
 const LANES = 6;
 

@@ -4,6 +4,7 @@ import { callKey, faultKey, type PlannedFault } from '#adapters/downstream-stub.
 import { taskIdOf } from '#core/items.ts';
 import type { Deployed } from './deployed.ts';
 import { STEPS, type StepKey } from './orders.ts';
+import { SEND_PAYOUT } from './payouts.ts';
 
 export interface Booked {
   /** Requests that came in with this idempotency key. */
@@ -14,8 +15,11 @@ export interface Booked {
   readonly taken: number;
 }
 
-const operationOf = (step: StepKey): string => {
-  const found = STEPS.find((one) => one.step === step);
+/** Steps that call the downstream. */
+type CallingStep = StepKey | typeof SEND_PAYOUT.step;
+
+const operationOf = (step: CallingStep): string => {
+  const found = [...STEPS, SEND_PAYOUT].find((one) => one.step === step);
   if (!found) throw new Error(`no step ${step}`);
   return found.operation;
 };
@@ -23,18 +27,18 @@ const operationOf = (step: StepKey): string => {
 export function stubBooks({ dynamo, stubTable: TableName }: Pick<Deployed, 'dynamo' | 'stubTable'>) {
   return {
     /** What the downstream saw of the step's task. */
-    async booked(runId: string, step: StepKey): Promise<Booked> {
+    async booked(runId: string, step: CallingStep): Promise<Booked> {
       const Key = callKey(operationOf(step), taskIdOf(runId, step));
       const { Item } = await dynamo.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
       const number = (name: string): number => Number(Item?.[name]?.N ?? 0);
       return { calls: number('calls'), effects: number('effects'), taken: number('taken') };
     },
-    async plan(step: StepKey, orderId: string, fault: PlannedFault): Promise<void> {
+    async plan(step: CallingStep, subject: string, fault: PlannedFault): Promise<void> {
       await dynamo.send(
         new PutItemCommand({
           TableName,
           Item: {
-            ...faultKey(operationOf(step), orderId),
+            ...faultKey(operationOf(step), subject),
             fails: { N: String(fault.fails) },
             kind: { S: fault.kind },
             ...(fault.retryAfter !== undefined && { retryAfter: { N: String(fault.retryAfter) } }),
@@ -42,8 +46,8 @@ export function stubBooks({ dynamo, stubTable: TableName }: Pick<Deployed, 'dyna
         }),
       );
     },
-    async mend(step: StepKey, orderId: string): Promise<void> {
-      const Key = faultKey(operationOf(step), orderId);
+    async mend(step: CallingStep, subject: string): Promise<void> {
+      const Key = faultKey(operationOf(step), subject);
       await dynamo.send(new DeleteItemCommand({ TableName, Key }));
     },
   };

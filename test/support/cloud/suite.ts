@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { api } from './api.ts';
 import { deployed } from './deployed.ts';
-import { freshId, type Order } from './orders.ts';
+import { freshId } from './orders.ts';
 import { ownBooks } from './own-books.ts';
 import { queue } from './queue.ts';
 import { stubBooks } from './stub-books.ts';
@@ -26,15 +26,17 @@ export function suite() {
     stub: stubBooks(system),
     queues,
     /**
-     * Starts a run of `order` under a key of its own and returns its id. A call that failed on its way is sent again
+     * Starts a run of `order`, or of another workflow, under a key of its own and returns its id. A call that failed on its way is sent again
      * under the same key, as every client should.
      */
-    async started(order: Order, key = freshId('key')): Promise<string> {
+    async started(input: object, key = freshId('key'), workflow = 'order'): Promise<string> {
       for (let tries = 1; ; tries += 1) {
-        const answer = await http.start('order', key, order);
+        const answer = await http.start(workflow, key, input);
         if (answer.status === 202) return answer.body.id;
         if (answer.status < 500 || tries === MOST_TRIES)
-          throw new Error(`the order was not accepted: ${answer.status} ${JSON.stringify(answer.body)}`);
+          throw new Error(
+            `the ${workflow} was not accepted: ${answer.status} ${JSON.stringify(answer.body)}`,
+          );
         await sleep(1_000 * Number(answer.headers.get('retry-after') ?? tries));
       }
     },

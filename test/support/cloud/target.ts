@@ -22,6 +22,8 @@ export interface Deployment {
   readonly stateTable: string;
   readonly viewsTable: string;
   readonly stubTable: string;
+  /** Of the payout workflow. */
+  readonly accountsTable: string;
   readonly payloadBucket: string;
   readonly commandsTopic: string;
   readonly eventsTopic: string;
@@ -48,6 +50,7 @@ export function deploymentOf(
     stateTable: read('StateTableName'),
     viewsTable: read('ViewsTableName'),
     stubTable: read('StubTableName'),
+    accountsTable: read('AccountsTableName'),
     payloadBucket: read('PayloadBucketName'),
     commandsTopic: read('CommandsTopicArn'),
     eventsTopic: read('EventsTopicArn'),
