@@ -44,7 +44,8 @@ export function textOrder(left: string, right: string): number {
     if (other === undefined) return 1;
     if (point !== other) return (point.codePointAt(0) as number) - (other.codePointAt(0) as number);
   }
-  return others.next().done ? 0 : -1;
+  // They differ, and yet all of `left` stands in `right`: it is its beginning.
+  return -1;
 }
 
 function same(left: Attribute | undefined, right: Attribute | undefined): boolean {

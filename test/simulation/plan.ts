@@ -65,7 +65,6 @@ export const TYPES = [
   'ordered.thing.make',
   'ordered-once.thing.make',
 ] as const;
-export type TaskType = (typeof TYPES)[number];
 /** Modes of the types; the others are normal. */
 export const MODES: Partial<Record<string, TaskMode>> = {
   'once.thing.make': 'atMostOnce',
