@@ -8,7 +8,8 @@ import {
 } from '@aws-sdk/client-sqs';
 import { PortUnavailable } from '#core/errors.ts';
 import { wireText } from '#core/json-text.ts';
-import type { Commands, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
+import type { Commands, QueueDepth, Retelling, RetryQueue, Visibility } from '#core/ports.ts';
+import type { Item } from '#core/store.ts';
 import { call } from './call.ts';
 import { CLIENT } from './client-config.ts';
 
@@ -52,6 +53,22 @@ export const sqsQueueDepth = (client: SQSClient, queues: Readonly<Record<string,
     return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0);
   },
 });
+
+/**
+ * @param projectQueue URL of the queue that the projector reads
+ * @param relayRetries URL of relay's retry queue
+ * @param pack as relay sets a record aside
+ */
+export const sqsRetelling = (
+  client: SQSClient,
+  projectQueue: string,
+  relayRetries: string,
+  pack: (image: Item) => string,
+): Retelling => {
+  const { send } = sqsRetryQueue(client, relayRetries);
+  const depth = sqsQueueDepth(client, { project: projectQueue });
+  return { waiting: async () => (await depth.waiting('project')) ?? 0, tell: (image) => send(pack(image)) };
+};
 
 /**
  * Commands straight to their work queues, as raw delivery by the topic would write them: for a command that the

@@ -5,11 +5,12 @@ import {
   type aws_lambda as lambda,
   Stack,
   type aws_s3 as s3,
+  type aws_sqs as sqs,
   aws_events_targets as targets,
 } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
-import { type Access, allow, onPayloads, onTable } from './access.ts';
+import { type Access, allow, onPayloads, onQueue, onTable } from './access.ts';
 import type { Alarms } from './alarms.ts';
 import type { Stage } from './stage.ts';
 import { StageFunction } from './stage-function.ts';
@@ -26,6 +27,9 @@ export interface SweepProps {
   readonly views: dynamodb.Table;
   readonly payloads: s3.Bucket;
   readonly commands: CommandTopic;
+  /** Queue of the projector, and relay's retry queue: for events that the stream lost. */
+  readonly projectInbox: sqs.IQueue;
+  readonly relayRetry: sqs.IQueue;
   readonly workflows: readonly Workflow[];
   readonly alarms: Alarms;
 }
@@ -74,7 +78,9 @@ export class Sweep extends Construct {
       timeout: Duration.seconds(50),
       uses: [
         onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query'], [props.openIndex]),
-        onTable(ENV.viewsTable, props.views, ['PutItem']),
+        onTable(ENV.viewsTable, props.views, ['PutItem', 'Query']),
+        onQueue(ENV.projectQueue, props.projectInbox, ['GetQueueAttributes']),
+        onQueue(ENV.retryQueue, props.relayRetry, ['SendMessage']),
         onPayloads(props.payloads, ['GetObject', 'PutObject']),
         startsWorkflows(workflows),
         describesExecutions(workflows),

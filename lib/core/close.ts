@@ -4,7 +4,7 @@ import { redact } from './failure.ts';
 import { asRun, type RunCause, type RunItem, runKey, type StepItem, splitPartition } from './items.ts';
 import { keepPayload } from './payload.ts';
 import type { Clock, ExecutionState, Log, Payloads } from './ports.ts';
-import { endRunOf, holdRunOf, leaveOpenRunsOf, retirementOf } from './run-changes.ts';
+import { endRunOf, holdRunOf, retirementOf } from './run-changes.ts';
 import type { Store } from './store.ts';
 
 export interface ClosePorts {
@@ -43,12 +43,6 @@ export async function retireStep(store: Store, step: StepItem, closedAt: number)
   for (const update of retirementOf(step, closedAt)) if ((await store.update(update)).written) return;
 }
 
-/**
- * A write whose client gave up may take effect so much later at most, milliseconds. Less than FIRST_CHECK_MS, at which
- * the sweeper looks at a run that has ended.
- */
-const LATE_WRITE_MS = 60_000;
-
 export function closer(ports: ClosePorts) {
   const { store, payloads, clock } = ports;
 
@@ -82,14 +76,13 @@ export function closer(ports: ClosePorts) {
     return closed.item && finish(asRun(closed.item));
   }
 
-  /** What follows the end of a run. A close that was cut short is finished by the sweeper: the run stays in its index. */
+  /**
+   * What follows the end of a run. The run stays in the index until the sweeper has looked at it, two minutes later: it
+   * finishes a close that was cut short, retires a step that a dispatch brought late, and sees that all is told.
+   */
   async function finish(run: RunItem): Promise<RunItem> {
-    if (run.closedAt === undefined || run.openShard === undefined) return run;
-    await retire(run.runId, run.closedAt);
-    // A step of a run that succeeded is there; of a failed one a dispatch may still bring it.
-    if (run.status === 'failed' && clock.now() < run.closedAt + LATE_WRITE_MS) return run;
-    const left = await store.update(leaveOpenRunsOf(run));
-    return left.item === undefined ? run : asRun(left.item);
+    if (run.closedAt !== undefined && run.openShard !== undefined) await retire(run.runId, run.closedAt);
+    return run;
   }
 
   async function endOf(run: RunItem, ended: EndedExecution) {
@@ -107,7 +100,7 @@ export function closer(ports: ClosePorts) {
     for (const step of steps) await retireStep(store, step, closedAt);
   }
 
-  return { close, finish };
+  return { close };
 }
 
 export type Closer = ReturnType<typeof closer>;

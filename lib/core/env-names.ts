@@ -9,8 +9,10 @@ export const ENV = {
   eventsTopic: 'EDOW_EVENTS_TOPIC_ARN',
   /** Queue that this worker function reads: to change a message's visibility. */
   workQueue: 'EDOW_WORK_QUEUE_URL',
-  /** Queue that a stream function sends the keys of a failing record to. */
+  /** Queue that a stream function sends what it could not handle to; relay's is also the sweeper's, for lost events. */
   retryQueue: 'EDOW_RETRY_QUEUE_URL',
+  /** Queue of the projector, for the sweeper's look at its depth. */
+  projectQueue: 'EDOW_PROJECT_QUEUE_URL',
   /** JSON: workflow name -> {@link DeployedWorkflow}. */
   workflows: 'EDOW_WORKFLOWS',
   /** JSON: role ARN (of the caller's assumed role, or user ARN) -> tenant. Empty object: everybody is `default`. */

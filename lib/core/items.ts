@@ -77,6 +77,11 @@ export interface Outbox {
   readonly data?: string;
 }
 
+/** An outbox that a later one has replaced: what differs from it, for the sweeper to tell again should it have been lost. */
+export interface EarlierOutbox extends Pick<Outbox, 'type' | 'time' | 'dataschema' | 'data'> {
+  readonly seq: number;
+}
+
 /** A step of one task and the task itself: one item is both (PK `RUN#runId`, SK `STEP#stepKey`). */
 export interface StepItem extends Key {
   readonly runId: string;
@@ -149,6 +154,7 @@ export interface StepItem extends Key {
   readonly unaccepted?: boolean;
   readonly republished?: number;
   readonly outbox?: Outbox;
+  readonly earlier?: readonly EarlierOutbox[];
   readonly expiresAt?: number;
 }
 
@@ -184,7 +190,8 @@ export interface RunItem extends Key {
   readonly resumes: number;
   readonly seq: number;
   readonly outbox?: Outbox;
-  /** Sparse index of open runs: both present while the run is open or held. */
+  readonly earlier?: readonly EarlierOutbox[];
+  /** Sparse index of open runs: both present until the run has ended and all of it is told. */
   readonly openShard?: string;
   readonly checkAt?: number;
   readonly checks: number;
@@ -199,6 +206,11 @@ export interface KeyItem extends Key {
 }
 
 export const OPEN_SHARDS = 16;
+/** Ended runs stay in the index, apart from the open ones, until all of them is told: minutes. */
+export const ENDED_SHARDS = 4;
+const shardOf = (runId: string, shards: number): number => runId.charCodeAt(runId.length - 1) % shards;
+export const openShard = (runId: string): string => `OPEN#${shardOf(runId, OPEN_SHARDS)}`;
+export const endedShard = (runId: string): string => `ENDED#${shardOf(runId, ENDED_SHARDS)}`;
 
 export const runKey = (runId: string): Key => ({ PK: `RUN#${runId}`, SK: 'RUN' });
 export const stepItemKey = (runId: string, stepKey: string): Key => ({

@@ -29,6 +29,7 @@ import {
   type Update,
   where,
 } from './store.ts';
+import { keepOutboxOf } from './tell-again.ts';
 
 /** Event type told when any task gives up. */
 export const TASK_FAILED = 'edow.task.failed';
@@ -129,6 +130,7 @@ export function commitOf(
       doneAt: to(now),
       seq: plus(1),
       leaseUntil: gone,
+      ...keepOutboxOf(claimed),
       outbox: to({ ...outboxOf(command, contract.event, schemaUri(contract.event, contract.version), now) }),
     },
   };
@@ -194,6 +196,7 @@ const deadChanges = (
   owner: gone,
   leaseUntil: gone,
   notBefore: gone,
+  ...keepOutboxOf(item),
   outbox: to({
     ...outboxOf(
       command,

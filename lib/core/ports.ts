@@ -1,6 +1,7 @@
 /** What core needs of the world. Each port has an in-memory adapter and one on AWS, held together by one contract suite. */
 import type { ClosedDead, DeadMessageRow, DeadQuery, DeadRow, DeadTaskRow } from './dead-rows.ts';
 import type { Command, Envelope } from './envelope.ts';
+import type { Item } from './store.ts';
 
 export interface Clock {
   /** Epoch milliseconds. */
@@ -102,6 +103,14 @@ export interface DeadLetterPeek {
   peek(pool: string, limit: number): Promise<readonly PeekedLetter[]>;
   /** Lets them be seen again at once. What cannot be released comes back by itself. */
   release(pool: string, letters: readonly PeekedLetter[]): Promise<void>;
+}
+
+/** The way back to the topic of events for what its follower lost. */
+export interface Retelling {
+  /** Events that the projector has still to take (approximate): while there are many, what is missing may be among them. */
+  waiting(): Promise<number>;
+  /** Hands an item's image to relay once more. */
+  tell(image: Item): Promise<void>;
 }
 
 /** Structured log. Fields never hold payloads, tokens or secrets. */

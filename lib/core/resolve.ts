@@ -15,6 +15,7 @@ import { outboxOf, TASK_FAILED } from './outcome.ts';
 import type { Commands, Log, Payloads } from './ports.ts';
 import { keepResult, type Result } from './result.ts';
 import { all, type Condition, gone, plus, type Store, to, toOrGone, type Update, where } from './store.ts';
+import { keepOutboxOf } from './tell-again.ts';
 
 /** Name of the failure that a person's refusal leaves. */
 export const REFUSED_BY_PERSON = 'RefusedByPerson';
@@ -71,6 +72,7 @@ export function doneByPersonOf(
       seq: plus(1),
       reason: gone,
       failure: gone,
+      ...keepOutboxOf(step),
       outbox: to({ ...outboxOf(toldBy(run), contract.event, schema, by.at) }),
       resolvedBy: to({ ...by }),
     },
@@ -121,6 +123,7 @@ export function failByPersonOf(run: RunItem, step: StepItem, by: Resolution): Up
       failure: to({ ...failure }),
       // A revival that has read the task before this write is refused by it.
       seq: plus(1),
+      ...keepOutboxOf(step),
       outbox: to({ ...outboxOf(toldBy(run), TASK_FAILED, schemaUri(TASK_FAILED, 1), by.at, data) }),
       resolvedBy: to({ ...by }),
     },

@@ -2,6 +2,7 @@
 
 import { sourceOf } from './envelope.ts';
 import {
+  endedShard,
   type Outbox,
   type RunCause,
   type RunItem,
@@ -13,6 +14,7 @@ import {
 import { schemaUri } from './names.ts';
 import type { Attribute, Change, Update } from './store.ts';
 import { all, gone, missing, oneOf, plus, present, to, toOrGone, where } from './store.ts';
+import { keepOutboxOf } from './tell-again.ts';
 
 /** Events of a run's life. Their data is {@link RunEventData}. */
 export const RUN_EVENTS = {
@@ -76,7 +78,7 @@ const attributes = (value: Outbox | RunCause): { readonly [name: string]: Attrib
   ...value,
 });
 
-/** A run ends: `succeeded` or `failed`. It stays in the index of open runs until its steps are retired. */
+/** A run ends: `succeeded` or `failed`. It stays in the index until its steps are retired and its events are told. */
 export function endRunOf(
   run: RunItem,
   end: {
@@ -98,16 +100,18 @@ export function endRunOf(
       updatedAt: to(now),
       closedAt: to(now),
       expiresAt: to(expiryOf(now)),
-      // Soon: until its steps are retired a redrive could still revive one of them.
+      openShard: to(endedShard(run.runId)),
+      // Soon: until its steps are retired a redrive could still revive one of them. By then its events are told, or lost.
       checkAt: to(now + FIRST_CHECK_MS),
       checks: to(0),
       seq: plus(1),
+      ...keepOutboxOf(run),
       outbox: to(attributes(runOutbox(run, RUN_EVENTS[end.status], end, now))),
     },
   };
 }
 
-/** All that follows the end of a run is finished: it leaves the index of open runs. */
+/** All that follows the end of a run is finished, and told: it leaves the index. */
 export const leaveOpenRunsOf = (run: RunItem): Update => ({
   key: runKey(run.runId),
   when: all(where('status', '=', run.status), present('openShard')),
@@ -130,6 +134,7 @@ export function holdRunOf(run: RunItem, cause: RunCause, now: number): Update {
       checkAt: to(now + FIRST_CHECK_MS),
       checks: to(0),
       seq: plus(1),
+      ...keepOutboxOf(run),
       outbox: to(attributes(runOutbox(run, RUN_EVENTS.held, { status: 'held', cause }, now))),
     },
   };
@@ -181,6 +186,7 @@ const running = (run: RunItem, changed: Partial<RunItem>, now: number): Record<s
   checkAt: to(now + FIRST_CHECK_MS),
   checks: to(0),
   seq: plus(1),
+  ...keepOutboxOf(run),
   outbox: to(attributes(runOutbox(run, RUN_EVENTS.resumed, changed, now))),
 });
 

@@ -52,14 +52,19 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
 
   async function sweepPool(pool: string, log: Log, report: LetterReport): Promise<void> {
     const held = await letters.peek(pool, LETTERS_PER_POOL);
-    if (held.length === 0) return;
+    const fresh = held.filter(({ messageId }) => !known.has(messageId));
+    // At once: an operator's replay must not miss what has its reason for long.
+    if (fresh.length < held.length)
+      await letters.release(
+        pool,
+        held.filter((letter) => !fresh.includes(letter)),
+      );
+    if (fresh.length === 0) return;
     try {
-      for (const letter of held)
-        if (!known.has(letter.messageId) && (await judge(pool, letter, log, report)))
-          known.add(letter.messageId);
+      for (const letter of fresh) if (await judge(pool, letter, log, report)) known.add(letter.messageId);
     } finally {
       // Not before the writes: AWS's redrive passes over what is hidden, so that it never meets a task that dies just then.
-      await letters.release(pool, held);
+      await letters.release(pool, fresh);
     }
   }
 

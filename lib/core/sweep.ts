@@ -1,13 +1,32 @@
 /** Looks at open runs that are due and mends what fell through: events and streams are best effort. */
-import type { Closer } from './close.ts';
+import { type Closer, retireStep } from './close.ts';
 import { buildCommand, failureAnswer } from './dispatch.ts';
 import type { DeployedWorkflow } from './env-names.ts';
 import { errorFields } from './errors.ts';
-import { asRun, executionName, OPEN_SHARDS, type RunItem, type StepItem, splitPartition } from './items.ts';
-import type { Answers, Clock, Commands, Executions, Log, Payloads, QueueDepth } from './ports.ts';
+import {
+  asRun,
+  ENDED_SHARDS,
+  executionName,
+  OPEN_SHARDS,
+  type RunItem,
+  type StepItem,
+  splitPartition,
+} from './items.ts';
+import type {
+  Answers,
+  Clock,
+  Commands,
+  Executions,
+  Log,
+  Payloads,
+  QueueDepth,
+  Retelling,
+  ViewRows,
+} from './ports.ts';
 import { definitionChanged, resumeRun, startExecution, whyNotResumed } from './resume.ts';
-import { checkedRunOf } from './run-changes.ts';
-import { all, oneOf, plus, type Store, where } from './store.ts';
+import { checkedRunOf, leaveOpenRunsOf } from './run-changes.ts';
+import { all, type Item, oneOf, plus, type Store, where } from './store.ts';
+import { type Told, tellAgain } from './tell-again.ts';
 
 export interface SweepPorts {
   readonly store: Store;
@@ -18,6 +37,8 @@ export interface SweepPorts {
   readonly queues: QueueDepth;
   readonly clock: Clock;
   readonly closer: Closer;
+  readonly views: Pick<ViewRows, 'timeline'>;
+  readonly retelling: Retelling;
   readonly workflows: ReadonlyMap<string, DeployedWorkflow>;
 }
 
@@ -31,11 +52,19 @@ const NEAR_EMPTY = 10;
 /** Collect answers within seconds; later than this its answer is taken for lost. */
 const ANSWER_LOST_MS = 60_000;
 
+/** Ended runs of one shard in one sweep, some 20 ms each and so many at the same time. */
+const ENDED_PER_SHARD = 2500;
+const LANES = 10;
+/** After six looks, an hour, nobody reads this run's events. */
+const LAST_LOOK = 5;
+
 export interface SweepReport {
   checked: number;
   /** Due runs whose look failed: they stay due. */
   failed: number;
   held: number;
+  /** Ended runs that were looked at. */
+  ended: number;
   /** Runs past the limit of one sweep. */
   left: boolean;
 }
@@ -43,8 +72,10 @@ export interface SweepReport {
 export function sweeper(ports: SweepPorts) {
   const { store, executions, answers, clock } = ports;
 
-  async function sweep(log: Log): Promise<SweepReport> {
-    const report: SweepReport = { checked: 0, failed: 0, held: 0, left: false };
+  /** @param until no ended run is begun after this time, epoch milliseconds */
+  async function sweep(log: Log, until: number): Promise<SweepReport> {
+    const report: SweepReport = { checked: 0, failed: 0, held: 0, ended: 0, left: false };
+    upToDate = undefined;
     // Another shard first each minute: no shard is always the one that a full sweep does not reach.
     const first = Math.floor(clock.now() / 60_000);
     for (let turn = 0; turn < OPEN_SHARDS; turn += 1) {
@@ -64,13 +95,59 @@ export function sweeper(ports: SweepPorts) {
       }
       if (report.left) break;
     }
+    await sweepEnded(report, until, log);
     return report;
   }
 
+  /** Whether what a timeline lacks is lost, and not on its way only. Asked once a sweep, and only where there is a run. */
+  let upToDate: Promise<boolean> | undefined;
+  const isUpToDate = (): Promise<boolean> => {
+    upToDate ??= ports.retelling.waiting().then((waiting) => waiting <= NEAR_EMPTY);
+    return upToDate;
+  };
+
+  const tell = async (runId: string, items: readonly Item[], log: Log): Promise<Told> =>
+    (await isUpToDate()) ? tellAgain(ports, runId, items, clock.now(), log) : 'young';
+
+  /** Ended runs need no look at their execution: many at a time, as long as there is time. */
+  async function sweepEnded(report: SweepReport, until: number, log: Log): Promise<void> {
+    for (let shard = 0; shard < ENDED_SHARDS; shard += 1) {
+      if (clock.now() > until) return;
+      const due = await store.openRuns(`ENDED#${shard}`, clock.now(), ENDED_PER_SHARD);
+      const lane = async (): Promise<void> => {
+        for (let key = due.shift(); key !== undefined && clock.now() <= until; key = due.shift()) {
+          try {
+            await checkEnded(await store.partition(key.PK), log);
+            report.ended += 1;
+          } catch (error) {
+            report.failed += 1;
+            log.error('run could not be checked', { run: key.PK, ...errorFields(error) });
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: LANES }, lane));
+    }
+  }
+
+  /** An ended run leaves the index once its steps are retired and its events are told. */
+  async function checkEnded(items: readonly Item[], log: Log): Promise<RunItem | undefined> {
+    const { run, steps } = splitPartition(items);
+    if (run?.closedAt === undefined) return run;
+    for (const step of steps) await retireStep(store, step, run.closedAt);
+    const told = await tell(run.runId, items, log);
+    const isOver = run.checks >= LAST_LOOK && told === 'late';
+    if (isOver) log.error('events of a run are told again and again and reach nobody', { run: run.runId });
+    const leaves = told === 'told' || isOver;
+    const write = await store.update(leaves ? leaveOpenRunsOf(run) : checkedRunOf(run, clock.now()));
+    return write.item && asRun(write.item);
+  }
+
   async function check(pk: string, log: Log): Promise<RunItem | undefined> {
-    const { run, steps } = splitPartition(await store.partition(pk));
+    const items = await store.partition(pk);
+    const { run, steps } = splitPartition(items);
     if (run === undefined) return undefined;
-    if (run.closedAt !== undefined) return ports.closer.finish(run);
+    if (run.closedAt !== undefined) return checkEnded(items, log);
+    await tell(run.runId, items, log);
     const deployed = ports.workflows.get(run.workflow);
     if (deployed === undefined) log.error('open run of a workflow that is not deployed', { run: run.runId });
     else if (run.status === 'running') await checkRunning(run, steps, deployed, log);

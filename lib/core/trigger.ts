@@ -1,7 +1,7 @@
 /** Accepts a request for a run: one key, one run. */
 import { hash } from 'node:crypto';
 import type { DeployedWorkflow } from './env-names.ts';
-import { asKeyItem, asRun, keyKey, OPEN_SHARDS, type RunItem, runKey } from './items.ts';
+import { asKeyItem, asRun, keyKey, openShard, type RunItem, runKey } from './items.ts';
 import { keepPayload } from './payload.ts';
 import type { Clock, Executions, Ids, Log, Payloads } from './ports.ts';
 import { startExecution } from './resume.ts';
@@ -115,4 +115,3 @@ export function trigger(ports: TriggerPorts) {
 }
 
 /** Open runs are spread over shards by their id's last character, which is random. */
-const openShard = (runId: string): string => `OPEN#${runId.charCodeAt(runId.length - 1) % OPEN_SHARDS}`;

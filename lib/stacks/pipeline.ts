@@ -76,7 +76,15 @@ export class PipelineStack extends Stack {
     });
     const project = new Project(this, 'Project', { stage, events, views, alarms });
     const close = new Close(this, 'Close', { ...shared, workflows });
-    const sweep = new Sweep(this, 'Sweep', { ...shared, views, openIndex: OPEN_INDEX, commands, workflows });
+    const sweep = new Sweep(this, 'Sweep', {
+      ...shared,
+      views,
+      openIndex: OPEN_INDEX,
+      commands,
+      workflows,
+      projectInbox: project.inbox.queue,
+      relayRetry: relay.retry.queue,
+    });
 
     const tenants = { [ENV.tenants]: JSON.stringify(stage.tenants) };
     const trigger = new StageFunction(this, 'Trigger', {

@@ -137,6 +137,9 @@ const EXPECTED: Record<string, string[]> = {
   Sweep: [
     'dynamodb:GetItem state',
     'dynamodb:PutItem views',
+    'dynamodb:Query views',
+    'sqs:GetQueueAttributes inbox',
+    'sqs:SendMessage retry queue',
     'dynamodb:Query state',
     'dynamodb:Query state/index/open',
     'dynamodb:UpdateItem state',
@@ -257,7 +260,16 @@ const VARIABLES: Record<string, string[]> = {
   Relay: [eventsTopic, retryQueue],
   Project: [viewsTable],
   Close: [stateTable, payloadBucket],
-  Sweep: [stateTable, viewsTable, payloadBucket, workflows, workQueues, ENV.deadLetterQueues],
+  Sweep: [
+    stateTable,
+    viewsTable,
+    payloadBucket,
+    workflows,
+    workQueues,
+    ENV.deadLetterQueues,
+    ENV.projectQueue,
+    retryQueue,
+  ],
 };
 
 describe('a function knows exactly this', () => {

@@ -25,6 +25,7 @@ const ENVIRONMENT: Record<string, string> = {
   [ENV.tenants]: '{}',
   [ENV.workQueues]: '{}',
   [ENV.deadLetterQueues]: '{}',
+  [ENV.projectQueue]: 'https://sqs.eu-west-1.amazonaws.com/1/project',
   [ENV.batchConcurrency]: '10',
   [ENV.logLevel]: 'info',
   [ENV.downstreamUrl]: '',

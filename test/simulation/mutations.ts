@@ -240,13 +240,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a run leaves the index of open runs before its steps are retired',
-    patches: [
-      core(
-        'close',
-        'await retire(run.runId, run.closedAt);',
-        'await store.update(leaveOpenRunsOf(run));\n    await retire(run.runId, run.closedAt);',
-      ),
-    ],
+    patches: [core('run-changes', 'openShard: to(endedShard(run.runId)),', 'openShard: gone,')],
   },
   {
     name: 'the dead of an ended run are not cancelled',
@@ -384,5 +378,13 @@ export const MUTATIONS: readonly Mutation[] = [
         'if (own === undefined) return { written: true, item: { ...update.key } };\n    if (own) return',
       ),
     ],
+  },
+  {
+    name: 'what the stream lost is not told again',
+    patches: [core('tell-again', 'await retelling.tell(image);', 'void image;')],
+  },
+  {
+    name: 'an outbox that is replaced is forgotten',
+    patches: [core('tell-again', 'if (outbox === undefined) return {};', 'return {};')],
   },
 ];

@@ -11,9 +11,12 @@ import type {
   Ids,
   Payloads,
   QueueDepth,
-  Views,
+  Retelling,
+  ViewRows,
   Visibility,
 } from '#core/ports.ts';
+import { project } from '#core/project.ts';
+import { byImage } from '#runtime/stream.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
 import { memoryViews } from '#test/memory/views.ts';
 import type { Actor, Actors, CallFaults } from './actors.ts';
@@ -36,6 +39,8 @@ export interface PortParts {
   readonly machine: Machine;
   /** Work queues by command type. */
   readonly pools: ReadonlyMap<string, Queue>;
+  /** Retry queue of relay: known once the streams are. */
+  readonly relayRetry: () => Queue;
 }
 
 export interface ActorPorts {
@@ -46,7 +51,8 @@ export interface ActorPorts {
   readonly payloads: Payloads;
   readonly queues: QueueDepth;
   readonly letters: DeadLetterPeek;
-  readonly views: Pick<Views, 'putDead'>;
+  readonly views: Pick<ViewRows, 'putDead' | 'timeline'>;
+  readonly retelling: Retelling;
   readonly ids: Ids;
   visibility(queue: Queue): Visibility;
 }
@@ -63,6 +69,7 @@ export function portsOf(parts: PortParts) {
   const { clockwork, faults, actors, random, books, machine, pools, plan } = parts;
   const payloads = memoryPayloads();
   const views = memoryViews();
+  let toProject = 0;
   const poolOf = (name: string) => [...pools.values()].find((queue) => queue.name === name);
   const bytes = (count: number): Buffer => {
     const drawn = Buffer.allocUnsafe(count);
@@ -109,8 +116,16 @@ export function portsOf(parts: PortParts) {
   }
 
   function tell(event: Envelope): void {
-    for (const subscriber of SUBSCRIBERS)
-      clockwork.at(clockwork.now() + random.between(5, 200), () => books.told(subscriber, event));
+    for (const subscriber of SUBSCRIBERS) {
+      toProject += subscriber === 'project' ? 1 : 0;
+      clockwork.at(clockwork.now() + random.between(5, 200), () => {
+        books.told(subscriber, event);
+        if (subscriber !== 'project') return;
+        toProject -= 1;
+        clockwork.wakes();
+        void project(views, event);
+      });
+    }
   }
 
   const workflowOf = (arn: string) => plan.workflows.find(({ name }) => name === arn);
@@ -180,6 +195,20 @@ export function portsOf(parts: PortParts) {
       views: {
         putDead: (row) =>
           actors.call(actor, 'put dead', () => views.putDead(row), { refused: ['store throttled'] }),
+        timeline: (runId) =>
+          actors.call(actor, 'timeline', () => views.timeline(runId), { refused: ['store throttled'] }),
+      },
+      retelling: {
+        waiting: () => call('depth of project', () => toProject),
+        tell: (image) =>
+          call(
+            'tell again',
+            () =>
+              void parts
+                .relayRetry()
+                .send({ body: byImage.pack({ before: undefined, after: image }), origin: 'topic' }),
+            { refused: ['retry queue down'] },
+          ),
       },
       ids: {
         runId: () => ulid(clockwork.now(), bytes(10)),

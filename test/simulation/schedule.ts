@@ -163,7 +163,17 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
       clockwork.at(START + random.between(...(name ? ([0, 5 * MINUTE] as const) : MISSING_UNTIL_MS)), () => {
         missing = name;
       });
-  const portsFor = portsOf({ plan, clockwork, faults, actors, random, books, machine, pools });
+  const portsFor = portsOf({
+    plan,
+    clockwork,
+    faults,
+    actors,
+    random,
+    books,
+    machine,
+    pools,
+    relayRetry: () => relayRetry,
+  });
   const handlerFor = tasksOf({ plan, clockwork, faults, actors, books, random });
   const deployed = () => {
     const known = new Map(deployedOf(plan, definition));
@@ -172,6 +182,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   };
   stages = stagesOf({ plan, actors, tables, books, portsFor, handlerFor, deployed });
   const retries = streamsOf({ plan, clockwork, faults, actors, random, tables, books, stages });
+  const [, relayRetry] = retries;
 
   function tellEnd(execution: Execution): void {
     const { name, workflow, status, output, error, cause } = execution;

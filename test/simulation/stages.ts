@@ -202,7 +202,7 @@ export function stagesOf(parts: StageParts) {
         const log = actors.log(actor, () => {
           failed = true;
         });
-        await sweeper({ ...ports, closer: closer(ports) }).sweep(log);
+        await sweeper({ ...ports, closer: closer(ports) }).sweep(log, actor.deadline + actor.skew);
         await letterSweeper(ports).sweepLetters(log, actor.deadline + actor.skew);
       },
       (how) => {

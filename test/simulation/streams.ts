@@ -47,7 +47,7 @@ interface Waiting {
   tries: number;
 }
 
-export function streamsOf(parts: StreamParts): readonly Queue[] {
+export function streamsOf(parts: StreamParts): readonly [collect: Queue, relay: Queue] {
   const { plan, clockwork, faults, actors, random, tables, books, stages } = parts;
   let sequence = 0;
 

@@ -300,3 +300,28 @@ test('no death and no try follows a finished task', () => {
     expect(allowed(expireOf(step, command, 'message-1', now), step)).toBe(false);
   }
 });
+
+describe('an outbox that is replaced', () => {
+  const first = written(giveUpOf(claimed, command, 'permanent', tried, 'message-1', 'v1', now), claimed);
+  const again = { ...first, status: 'claimed', owner: claimed.owner } as StepItem;
+
+  test('is kept, with its number, by the next outcome; a first one keeps nothing', () => {
+    expect(first).not.toHaveProperty('earlier');
+    const done = written(commitOf(again, command, reserve, { text: '1' }, now), again);
+    const { type, time, dataschema, data } = first.outbox ?? ({} as never);
+    expect(done.earlier).toEqual([{ seq: first.seq, type, time, dataschema, data }]);
+  });
+
+  test('with the twelve newest at most', () => {
+    let item = again;
+    for (let death = 0; death < 15; death += 1)
+      item = {
+        ...written(giveUpOf(item, command, 'permanent', tried, 'm', 'v1', now), item),
+        status: 'claimed',
+        owner: claimed.owner,
+      } as StepItem;
+    expect(item.earlier?.map(({ seq }) => seq)).toEqual(
+      Array.from({ length: 12 }, (_, index) => item.seq - 12 + index),
+    );
+  });
+});

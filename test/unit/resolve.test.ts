@@ -230,6 +230,7 @@ describe('fail', () => {
       status: 'failed',
       cause: { execution: 'FAILED', error: 'RefusedByPerson', message: 'the customer cancelled' },
     });
+    expect((await run()).openShard).toMatch(/^ENDED#[0-3]$/);
     expect(await step()).toMatchObject({
       status: 'cancelled',
       failure: { name: 'RefusedByPerson', refused: true },

@@ -6,13 +6,16 @@ import {
   asRun,
   asStep,
   executionName,
+  type Outbox,
   type RunItem,
   runKey,
   type StepItem,
   stepItemKey,
 } from '#core/items.ts';
-import type { ExecutionState, QueueDepth } from '#core/ports.ts';
-import { FIRST_CHECK_MS, resumeRunOf } from '#core/run-changes.ts';
+import type { ExecutionState, QueueDepth, TimelineEntry, ViewRows } from '#core/ports.ts';
+import { eventOf } from '#core/relay.ts';
+import { expiryOf, FIRST_CHECK_MS, RUN_EVENTS, resumeRunOf, runOutbox } from '#core/run-changes.ts';
+import type { Item } from '#core/store.ts';
 import { type SweepPorts, sweeper } from '#core/sweep.ts';
 import {
   aDeadStep,
@@ -35,6 +38,7 @@ import { memoryPayloads } from '#test/memory/payloads.ts';
 import { memoryAnswers, memoryExecutions } from '#test/memory/state-machines.ts';
 import { memoryStore } from '#test/memory/store.ts';
 import { memoryTopic } from '#test/memory/topic.ts';
+import { memoryViews } from '#test/memory/views.ts';
 import { unreliableStore } from '#test/unreliable-store.ts';
 
 /** When the example run is due for its first look. */
@@ -71,6 +75,9 @@ async function scene(given: Given) {
   const payloads = memoryPayloads();
   const log = memoryLog();
   const asked: string[] = [];
+  const views = memoryViews();
+  const retold: Item[] = [];
+  const behind: string[] = [];
   const queues: QueueDepth = {
     waiting: async (type) => {
       asked.push(type);
@@ -87,6 +94,11 @@ async function scene(given: Given) {
     clock,
     closer: closer({ store: memory, payloads, clock }),
     workflows: new Map([['order', DEPLOYED]]),
+    views,
+    retelling: {
+      waiting: async () => behind.length,
+      tell: async (image) => void retold.push(image),
+    },
     ...ports,
   });
   const runNow = async () => asRun((await memory.get(runKey(RUN_ID))) ?? ({} as never));
@@ -100,7 +112,10 @@ async function scene(given: Given) {
     commands,
     log,
     asked,
-    sweep: () => sweep(log),
+    views,
+    retold,
+    behind,
+    sweep: (until = Number.POSITIVE_INFINITY) => sweep(log, until),
     runNow,
     stepNow,
     started,
@@ -114,41 +129,161 @@ describe('a sweep', () => {
       const runId = RUN_ID.replace(/..$/, String(shard + 10));
       await seed(memory, aRun({ ...runKey(runId), runId, openShard: `OPEN#${shard}` }));
     }
-    expect(await sweep()).toEqual({ checked: 17, failed: 0, held: 0, left: false });
+    expect(await sweep()).toEqual({ checked: 17, failed: 0, held: 0, ended: 0, left: false });
     expect(await runNow()).toMatchObject({ checks: 1, checkAt: DUE + 4 * MINUTE, seq: 1 });
-    expect(await sweep()).toEqual({ checked: 0, failed: 0, held: 0, left: false });
+    expect(await sweep()).toEqual({ checked: 0, failed: 0, held: 0, ended: 0, left: false });
   });
 
-  test('finishes the close of a run that was cut short before its steps were retired', async () => {
-    const ended = aRun({ status: 'failed', closedAt: T0, expiresAt: 1_900_000_000 });
-    const { sweep, runNow, stepNow, answers } = await scene({ run: ended, steps: [aDeadStep()] });
-    expect(await sweep()).toMatchObject({ checked: 1, failed: 0 });
-    expect(await stepNow()).toMatchObject({ status: 'cancelled' });
-    expect(await runNow()).not.toHaveProperty('openShard');
-    expect(answers.accepted).toEqual([]);
-    expect(await sweep()).toMatchObject({ checked: 0 });
+  describe('of a run that has ended', () => {
+    const outbox = (changes: Partial<Outbox> = {}): Outbox => ({
+      ...runOutbox(aRun(), RUN_EVENTS.succeeded, {}, T0),
+      ...changes,
+    });
+    const ended = aRun({
+      status: 'failed',
+      closedAt: T0,
+      expiresAt: 1_900_000_000,
+      openShard: 'ENDED#1',
+      seq: 3,
+      outbox: outbox(),
+      earlier: [1, 2].map((seq) => ({
+        seq,
+        type: RUN_EVENTS.started,
+        time: new Date(T0 - MINUTE + seq).toISOString(),
+        dataschema: 's',
+        data: JSON.stringify({ seq }),
+      })),
+    });
+    const tellAll = async (views: ViewRows) => {
+      for (const seq of [1, 2, 3]) await views.addToTimeline(entryOf(`${RUN_ID}:${seq}`));
+    };
+    const entryOf = (eventId: string): TimelineEntry => ({
+      runId: RUN_ID,
+      time: new Date(T0).toISOString(),
+      eventId,
+      type: 't',
+      source: RUN_ID,
+      expiresAt: 1_900_000_000,
+    });
+    const AT = DUE + SECOND;
+
+    test('retires what its close left, and lets it go once all is told', async () => {
+      const { sweep, runNow, stepNow, answers, views, retold } = await scene({
+        run: ended,
+        steps: [aDeadStep()],
+        at: AT,
+      });
+      await tellAll(views);
+      expect(await sweep()).toMatchObject({ checked: 0, failed: 0, ended: 1 });
+      expect(await stepNow()).toMatchObject({ status: 'cancelled', expiresAt: expiryOf(T0) });
+      expect(await runNow()).not.toHaveProperty('openShard');
+      expect(answers.accepted).toEqual([]);
+      expect(retold).toEqual([]);
+      expect(await sweep()).toMatchObject({ ended: 0 });
+    });
+
+    test('of a version that kept it among the open ones', async () => {
+      const { sweep, runNow, views } = await scene({ run: { ...ended, openShard: 'OPEN#7' }, at: AT });
+      await tellAll(views);
+      expect(await sweep()).toMatchObject({ checked: 1 });
+      expect(await runNow()).not.toHaveProperty('openShard');
+    });
+
+    test('tells again what the stream lost, each as it was, and looks again', async () => {
+      const { sweep, runNow, views, retold, clock, log } = await scene({ run: ended, at: AT });
+      await views.addToTimeline(entryOf(`${RUN_ID}:2`));
+      expect(await sweep()).toMatchObject({ ended: 1 });
+      expect(retold.map((image) => eventOf(image))).toEqual([
+        expect.objectContaining({ id: `${RUN_ID}:1`, type: RUN_EVENTS.started, data: { seq: 1 } }),
+        expect.objectContaining({ id: `${RUN_ID}:3`, type: RUN_EVENTS.succeeded }),
+      ]);
+      expect(log.lines.map(({ message }) => message)).toContain('events that nobody had told are told again');
+      expect(await runNow()).toMatchObject({ openShard: 'ENDED#1', checks: 1, checkAt: AT + 4 * MINUTE });
+      await tellAll(views);
+      clock.pass(5 * MINUTE);
+      expect(await sweep()).toMatchObject({ ended: 1 });
+      expect(await runNow()).not.toHaveProperty('openShard');
+    });
+
+    test('waits while the projector is behind, and while an event is young', async () => {
+      const late = await scene({ run: ended, at: AT });
+      late.behind.push(...Array.from({ length: 11 }, String));
+      await late.sweep();
+      expect(late.retold).toEqual([]);
+      expect(await late.runNow()).toMatchObject({ openShard: 'ENDED#1', checks: 1 });
+      const young = await scene({
+        run: { ...ended, outbox: outbox({ time: new Date(AT - MINUTE).toISOString() }) },
+        at: AT,
+      });
+      await young.views.addToTimeline(entryOf(`${RUN_ID}:1`));
+      await young.views.addToTimeline(entryOf(`${RUN_ID}:2`));
+      await young.sweep();
+      expect(young.retold).toEqual([]);
+      expect(await young.runNow()).toMatchObject({ openShard: 'ENDED#1' });
+      const onlyYoung = await scene({
+        run: { ...ended, earlier: [], outbox: outbox({ time: new Date(AT - MINUTE).toISOString() }) },
+        at: AT,
+      });
+      await onlyYoung.sweep();
+      expect(await onlyYoung.runNow()).toMatchObject({ openShard: 'ENDED#1' });
+    });
+
+    test('has an end: after an hour it lets go, loudly', async () => {
+      const { sweep, runNow, log } = await scene({ run: { ...ended, checks: 5 }, at: AT });
+      await sweep();
+      expect(await runNow()).not.toHaveProperty('openShard');
+      expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+        { message: 'events of a run are told again and again and reach nobody' },
+      ]);
+    });
+
+    test('that tells nothing, or nothing of this week, goes at once', async () => {
+      const { outbox: _, earlier: __, ...silent } = ended;
+      const { sweep, runNow } = await scene({ run: silent, at: AT });
+      await sweep();
+      expect(await runNow()).not.toHaveProperty('openShard');
+      const old = await scene({ run: ended, at: T0 + 8 * 86_400_000 });
+      await old.sweep();
+      expect(old.retold).toEqual([]);
+      expect(await old.runNow()).not.toHaveProperty('openShard');
+    });
+
+    test('is left for the next sweep when the time is over, and stays due when its look fails', async () => {
+      const { sweep, runNow } = await scene({ run: ended, at: AT });
+      expect(await sweep(AT - 1)).toMatchObject({ ended: 0 });
+      expect(await runNow()).toEqual(ended);
+      const failing = await scene({
+        run: ended,
+        at: AT,
+        ports: { views: { timeline: () => Promise.reject(new PortUnavailable('throttled')) } },
+      });
+      expect(await failing.sweep()).toMatchObject({ ended: 0, failed: 1 });
+      expect(await failing.runNow()).toEqual(ended);
+    });
+
+    test('that is gone, or open again by an old index, is passed over', async () => {
+      const { sweep, runNow } = await scene({ run: aRun({ openShard: 'ENDED#1', checkAt: T0 }), at: AT });
+      expect(await sweep()).toMatchObject({ ended: 1 });
+      expect(await runNow()).toMatchObject({ status: 'running', checks: 0 });
+      const vanished = await scene({ run: ended, at: AT });
+      const gone = await scene({
+        run: ended,
+        at: AT,
+        ports: {
+          store: { ...vanished.memory, update: async () => ({ written: false, item: undefined }) },
+        },
+      });
+      expect(await gone.sweep()).toMatchObject({ ended: 1, failed: 0 });
+    });
   });
 
-  test.each([0, 9])(
-    'begins with another shard each minute: no shard is always left over (minute %i)',
-    async (turn) => {
-      const at = (Math.ceil(DUE / (16 * MINUTE)) * 16 + turn) * MINUTE;
-      const { memory, sweep } = await scene({ at, run: aRun({ checkAt: at + 1 }) });
-      for (let n = 0; n < 400; n += 1) {
-        const runId = RUN_ID.slice(0, -3) + String(100 + n);
-        await seed(
-          memory,
-          aRun({ ...runKey(runId), runId, openShard: `OPEN#${n % 2 ? 9 : 0}`, checkAt: DUE }),
-        );
-      }
-      expect(await sweep()).toMatchObject({ checked: 200, left: true });
-      const seen = memory
-        .items()
-        .map(asRun)
-        .filter(({ checks }) => checks > 0);
-      expect(new Set(seen.map(({ openShard }) => openShard))).toEqual(new Set([`OPEN#${turn}`]));
-    },
-  );
+  test('tells again what an open run lacks', async () => {
+    const run = aRun({ outbox: runOutbox(aRun(), RUN_EVENTS.started, {}, T0 - SECOND) });
+    const { sweep, retold, runNow } = await scene({ run });
+    await sweep();
+    expect(retold.map((image) => eventOf(image)?.id)).toEqual([`${RUN_ID}:1`]);
+    expect(await runNow()).toMatchObject({ openShard: 'OPEN#7', checks: 1 });
+  });
 
   test('leaves runs alone that are not due', async () => {
     const { sweep, runNow, answers } = await scene({ at: DUE - 1, steps: [aDoneStep()] });
@@ -169,14 +304,14 @@ describe('a sweep', () => {
   test('stops at 200 runs, and says that some are left', async () => {
     const { memory, sweep } = await scene({});
     await many(memory, 201, [0, 1]);
-    expect(await sweep()).toEqual({ checked: 200, failed: 0, held: 0, left: true });
-    expect(await sweep()).toEqual({ checked: 2, failed: 0, held: 0, left: false });
+    expect(await sweep()).toEqual({ checked: 200, failed: 0, held: 0, ended: 0, left: true });
+    expect(await sweep()).toEqual({ checked: 2, failed: 0, held: 0, ended: 0, left: false });
   });
 
   test('of 200 runs leaves none', async () => {
     const { memory, sweep } = await scene({});
     await many(memory, 199, [7]);
-    expect(await sweep()).toEqual({ checked: 200, failed: 0, held: 0, left: false });
+    expect(await sweep()).toEqual({ checked: 200, failed: 0, held: 0, ended: 0, left: false });
   });
 
   test('begins at another shard each minute: a shard full of runs that cannot be checked keeps no other waiting', async () => {
@@ -207,7 +342,7 @@ describe('a sweep', () => {
         key === `RUN#${broken}` ? Promise.reject(new PortUnavailable('slow')) : undefined,
     });
     const other = await scene({ ports: { store } });
-    expect(await other.sweep()).toEqual({ checked: 1, failed: 1, held: 0, left: false });
+    expect(await other.sweep()).toEqual({ checked: 1, failed: 1, held: 0, ended: 0, left: false });
     expect(other.log.lines).toContainEqual(
       expect.objectContaining({
         level: 'error',
@@ -225,7 +360,7 @@ describe('a sweep', () => {
       openRuns: async (shard: string) => (shard === 'OPEN#3' ? [runKey('GONE')] : []),
     };
     const { sweep } = await scene({ ports: { store } });
-    expect(await sweep()).toEqual({ checked: 1, failed: 0, held: 0, left: false });
+    expect(await sweep()).toEqual({ checked: 1, failed: 0, held: 0, ended: 0, left: false });
     expect(memory.items()).toEqual([]);
   });
 
@@ -275,7 +410,7 @@ describe('a running run', () => {
     expect(await sweep()).toMatchObject({ checked: 1, held: 0 });
     const run = await runNow();
     expect(run).toMatchObject({ status: 'succeeded', output: '{"ok":true}' });
-    expect(run).not.toHaveProperty('checkAt');
+    expect(run).toMatchObject({ openShard: 'ENDED#3', checkAt: DUE + FIRST_CHECK_MS });
     expect(await stepNow()).toHaveProperty('expiresAt');
   });
 
