@@ -111,8 +111,7 @@ export function sweeper(ports: SweepPorts) {
 
   /** Ended runs need no look at their execution: many at a time, as long as there is time. */
   async function sweepEnded(report: SweepReport, until: number, log: Log): Promise<void> {
-    for (let shard = 0; shard < ENDED_SHARDS; shard += 1) {
-      if (clock.now() > until) return;
+    for (let shard = 0; shard < ENDED_SHARDS && clock.now() <= until; shard += 1) {
       const due = await store.openRuns(`ENDED#${shard}`, clock.now(), ENDED_PER_SHARD);
       const lane = async (): Promise<void> => {
         for (let key = due.shift(); key !== undefined && clock.now() <= until; key = due.shift()) {
