@@ -8,7 +8,6 @@ export interface Excuse {
 
 const NOT_BUILT = 'atMostOnce, scatter and compensation are not built yet';
 const ALWAYS_SET = 'the attribute is always there by then: the type allows its absence';
-const OUTLIVED = 'a lease and its grace outlive the holder: a claim that is lost has ended by then';
 const RACE = 'three lost races in a row on one item';
 
 export const EXCUSED: readonly Excuse[] = [
@@ -32,7 +31,6 @@ export const EXCUSED: readonly Excuse[] = [
     why: 'a store throws PortUnavailable only; anything else is a bug',
   },
   { file: 'claiming', text: 'return again(1);', why: RACE },
-  { file: 'worker', text: ': 1', why: OUTLIVED },
   { file: 'dispatch', text: '?? 0', why: ALWAYS_SET },
   { file: 'dispatch', text: 'return undefined;', why: 'no item is deleted before it expires, 90 days later' },
   {
