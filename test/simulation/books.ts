@@ -86,6 +86,9 @@ export function booksOf(plan: Plan, now: () => number): Books {
   const triesInRound = new Map<string, number>();
   const claims = new Map<string, { count: number; deferring: boolean }>();
   const lastDead = new Map<string, number>();
+  const ended = new Set<string>();
+  /** Tasks whose step came after the end of their run: a look at the run would have told, and none may begin. */
+  const tooLate = new Set<string>();
   const breaks = (invariant: string): void => {
     broken.push(invariant);
   };
@@ -158,6 +161,7 @@ export function booksOf(plan: Plan, now: () => number): Books {
 
   function followStep(before: StepItem | undefined, after: StepItem): void {
     const taskId = taskIdOf(after.runId, after.stepKey);
+    if (before === undefined && ended.has(after.runId)) tooLate.add(taskId);
     followClaims(taskId, before, after);
     if (diesHere(after)) lastDead.set(`${taskId}#${after.execution}`, Number.POSITIVE_INFINITY);
     else if (before && diesHere(before)) lastDead.set(`${taskId}#${before.execution}`, now());
@@ -207,6 +211,7 @@ export function booksOf(plan: Plan, now: () => number): Books {
     if (before?.status === after.status && before.execution === after.execution) return;
     if (before?.status === 'succeeded' || before?.status === 'failed')
       breaks(`1: run ${after.runId} had ${before.status} and became ${after.status}`);
+    if (after.status === 'succeeded' || after.status === 'failed') ended.add(after.runId);
     if (after.status === 'running') running.set(after.runId, now());
     else running.delete(after.runId);
     expect(`${after.runId}:${after.seq}`, after.outbox?.type, '');
@@ -248,6 +253,7 @@ export function booksOf(plan: Plan, now: () => number): Books {
         breaks(`2: ${taskId} was handled again though its effect may have happened`);
       checkOrder(taskId);
       if (earlier.some(isOpen)) breaks(`2: two attempts of ${taskId} at the same time`);
+      if (tooLate.has(taskId)) breaks(`4: ${taskId} began though it was entered after the end of its run`);
       if (doneAt.has(taskId)) breaks(`9: ${taskId} was attempted again though it was done`);
       attempts.set(taskId, [...earlier, run]);
       const before = triesInRound.get(taskId) ?? 0;
