@@ -5,7 +5,7 @@
  * Each letter is sent first and deleted second. A crash between the two leaves it in both queues; the next replay sends
  * it again under the same number, which the worker's claim takes for a duplicate: one new chance, not two.
  */
-import type { StepItem } from '#core/items.ts';
+import { isRefused, type StepItem } from '#core/items.ts';
 import type { LetterEdit } from './edit.ts';
 import type { Difference } from './json-patch.ts';
 import { replaysOf, type Subject, subjectOf } from './letter.ts';
@@ -178,7 +178,7 @@ export async function replay(
 }
 
 const waitsForPerson = (task: StepItem | undefined): boolean =>
-  task?.status === 'dead' && (task.reason === 'unknown' || task.resolvedBy?.how === 'fail');
+  task?.status === 'dead' && (task.reason === 'unknown' || isRefused(task));
 
 /**
  * One more than this copy has had, and more than a replay that has already revived the task: the claim takes only a

@@ -1,7 +1,7 @@
 /** The right to work on a task: who may take it, and what a refusal means. */
 import { hash } from 'node:crypto';
 import type { Command } from './envelope.ts';
-import { pairOf, type StepItem, stepItemKey } from './items.ts';
+import { isRefused, pairOf, type StepItem, stepItemKey } from './items.ts';
 import { LEASE_GRACE_MS, visibilitySeconds } from './retry.ts';
 import {
   addToSet,
@@ -137,7 +137,7 @@ export type Verdict =
 /** A copy of a dead task that somebody sent back on purpose. */
 function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
   // A person's word: still to come, or given.
-  if (dead.reason === 'unknown' || dead.resolvedBy?.how === 'fail') return false;
+  if (dead.reason === 'unknown' || isRefused(dead)) return false;
   if (request.replay > (dead.replay ?? 0)) return true;
   return (
     request.messageId !== dead.deadMessageId &&

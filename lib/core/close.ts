@@ -1,7 +1,15 @@
 /** The truth of a run at the end of its execution. */
 
 import { redact } from './failure.ts';
-import { asRun, type RunCause, type RunItem, runKey, type StepItem, splitPartition } from './items.ts';
+import {
+  asRun,
+  isRefused,
+  type RunCause,
+  type RunItem,
+  runKey,
+  type StepItem,
+  splitPartition,
+} from './items.ts';
 import { keepPayload } from './payload.ts';
 import type { Clock, ExecutionState, Log, Payloads } from './ports.ts';
 import { endRunOf, holdRunOf, retirementOf } from './run-changes.ts';
@@ -26,7 +34,7 @@ export function verdictOnFailure(
   status: EndedExecution['status'],
   steps: readonly StepItem[],
 ): 'failed' | 'held' {
-  if (steps.some((step) => step.status === 'dead' && step.failure?.refused)) return 'failed';
+  if (steps.some(isRefused)) return 'failed';
   if (status !== 'FAILED') return 'held';
   return steps.every((step) => step.status === 'done') ? 'failed' : 'held';
 }

@@ -34,6 +34,9 @@ export interface ExecutionInput {
 /** Error name that a state sees when a command could not be published: the state itself tries again. */
 export const DISPATCH_FAILED = 'DispatchFailed';
 
+/** Error name of a task that said no, for a Catch of the workflow. */
+export const TASK_REFUSED = 'TaskRefused';
+
 /** Error name of a command that cannot be built from what the workflow maps: no repetition helps. */
 export const INVALID_COMMAND = 'InvalidCommand';
 

@@ -1,6 +1,6 @@
 /** Publishes a step's command, or answers its token from memory. May run several times for one entry. */
 import { retireStep } from './close.ts';
-import { DISPATCH_FAILED, type DispatchRequest, INVALID_COMMAND } from './dispatch-request.ts';
+import { DISPATCH_FAILED, type DispatchRequest, INVALID_COMMAND, TASK_REFUSED } from './dispatch-request.ts';
 import { type Command, commandOf } from './envelope.ts';
 import { ContractError } from './errors.ts';
 import {
@@ -8,6 +8,7 @@ import {
   asStep,
   executionOf,
   executionOrder,
+  isRefused,
   type RunItem,
   runKey,
   type StepItem,
@@ -106,7 +107,10 @@ export const resetDeadOf = (step: StepItem): Update => ({
   },
 });
 
-/** Whether the task had its effect is not known: until a person says so, it fails each execution that comes to it. */
+/** A person's matter, or a refusal: no new execution tries it again. */
+const isDecided = (step: StepItem): boolean => step.reason === 'unknown' || isRefused(step);
+
+/** It fails each execution that comes to it. */
 const keepDeadOf = (step: StepItem): Update => ({
   key: { PK: step.PK, SK: step.SK },
   when: deadAsMet(step),
@@ -115,7 +119,7 @@ const keepDeadOf = (step: StepItem): Update => ({
 
 /** The token's answer for a dead task: error name and cause, without payload. */
 export const failureAnswer = (step: StepItem): { readonly error: string; readonly cause: string } => ({
-  error: step.failure?.refused ? 'TaskRefused' : 'TaskFailed',
+  error: step.failure?.refused ? TASK_REFUSED : 'TaskFailed',
   cause: JSON.stringify({
     taskId: taskIdOf(step.runId, step.stepKey),
     type: step.type,
@@ -206,9 +210,7 @@ export function dispatcher(ports: DispatchPorts) {
   async function answeredOrReset(step: StepItem, log: Log): Promise<StepItem | undefined> {
     let current = step;
     if (current.status === 'dead' && (current.outcomeExecution ?? 0) < current.execution) {
-      const reset = await store.update(
-        current.reason === 'unknown' ? keepDeadOf(current) : resetDeadOf(current),
-      );
+      const reset = await store.update(isDecided(current) ? keepDeadOf(current) : resetDeadOf(current));
       if (reset.item === undefined) return undefined;
       current = asStep(reset.item);
     }

@@ -235,6 +235,10 @@ export const pairOf = (execution: number, entry: number): string => `${execution
 /** `runId/stepKey/index`; index is 0 for a step of one task. */
 export const taskIdOf = (runId: string, stepKey: string, index = 0): string => `${runId}/${stepKey}/${index}`;
 
+/** Its handler, or a person, has said no: an answer, which ends the run and which no copy takes back. */
+export const isRefused = ({ status, failure }: StepItem): boolean =>
+  status === 'dead' && failure?.refused === true;
+
 /** Stored items as what they are; the key says which. */
 export const asStep = (item: Item): StepItem => item as unknown as StepItem;
 export const asRun = (item: Item): RunItem => item as unknown as RunItem;

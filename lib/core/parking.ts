@@ -6,7 +6,7 @@
  * The line is a list of task ids through the items: PARK holds its `head` and `last`, each task the one that follows.
  */
 import type { Command } from './envelope.ts';
-import { asStep, type StepItem, stepItemKey, taskIdOf } from './items.ts';
+import { asStep, isRefused, type StepItem, stepItemKey, taskIdOf } from './items.ts';
 import {
   all,
   gone,
@@ -53,7 +53,11 @@ function keyOfTask(taskId: string): Key {
 
 /** Nothing more comes from it: the line may move on. A task that is not on record has expired with its run. */
 const isFinished = (task: StepItem | undefined): boolean =>
-  task === undefined || task.status === 'done' || task.status === 'cancelled' || task.status === 'surplus';
+  task === undefined ||
+  task.status === 'done' ||
+  task.status === 'cancelled' ||
+  task.status === 'surplus' ||
+  isRefused(task);
 
 /** An empty line is remembered for a day, for those who look. */
 const EMPTY_LINE_SECONDS = 86_400;

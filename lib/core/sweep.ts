@@ -1,12 +1,14 @@
 /** Looks at open runs that are due and mends what fell through: events and streams are best effort. */
 import { type Closer, retireStep } from './close.ts';
 import { buildCommand, failureAnswer } from './dispatch.ts';
+import { TASK_REFUSED } from './dispatch-request.ts';
 import type { DeployedWorkflow } from './env-names.ts';
 import { errorFields } from './errors.ts';
 import {
   asRun,
   ENDED_SHARDS,
   executionName,
+  isRefused,
   OPEN_SHARDS,
   type RunItem,
   type StepItem,
@@ -246,6 +248,11 @@ export function sweeper(ports: SweepPorts) {
     deployed: DeployedWorkflow,
     log: Log,
   ): Promise<void> {
+    if (steps.some(isRefused)) {
+      // It was held for another task before this one said no.
+      await ports.closer.close(run.runId, run.execution, { status: 'FAILED', error: TASK_REFUSED }, log);
+      return;
+    }
     const obstacle = whyNotResumed(run, steps, clock.now()) ?? definitionChanged(run, deployed);
     if (obstacle !== undefined) {
       log.info('held run does not go on', { run: run.runId, obstacle });

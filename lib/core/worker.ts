@@ -176,7 +176,9 @@ export function worker(ports: WorkerPorts) {
     const fields = { error: failure.name, class: failure.class, fingerprint: failure.fingerprint };
     const giveUp = async (reason: DeadReason): Promise<Disposition> => {
       const update = giveUpOf(claimed, command, reason, tried, delivery.messageId, version, now);
-      const write = line === undefined ? await twice(update) : await line.bury(update, claimed);
+      // A refusal ends the run and is never tried again: nobody need wait behind it.
+      const parks = line !== undefined && !failure.refused;
+      const write = parks ? await line.bury(update, claimed) : await twice(update);
       if (!write.written && !isMyDeath(claimed, write.item && asStep(write.item), delivery.messageId))
         return refused(write.item && asStep(write.item), command, delivery);
       delivery.log.error('task gave up', { ...fields, reason });

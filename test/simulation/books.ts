@@ -1,6 +1,6 @@
 /** What was seen from outside, apart from the books of the code under test. */
 import type { Envelope } from '#core/envelope.ts';
-import { asRun, asStep, type RunItem, type StepItem, taskIdOf } from '#core/items.ts';
+import { asRun, asStep, isRefused, type RunItem, type StepItem, taskIdOf } from '#core/items.ts';
 import type { Item } from '#core/store.ts';
 import { MODES, type Plan, type PlannedRun, type PlannedStep } from './plan.ts';
 import type { Change } from './tables.ts';
@@ -168,7 +168,7 @@ export function booksOf(plan: Plan, now: () => number): Books {
     if (before && pairValue(after) < pairValue(before))
       breaks(`10: an older entry of ${taskId} took the step from a newer one`);
     if (before?.status === after.status) return;
-    if (['done', 'cancelled', 'surplus'].includes(after.status)) finished.add(taskId);
+    if (['done', 'cancelled', 'surplus'].includes(after.status) || isRefused(after)) finished.add(taskId);
     if (
       before?.status === 'claimed' &&
       after.status === 'retrying' &&

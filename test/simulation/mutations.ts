@@ -354,7 +354,7 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'dispatch',
-        "current.reason === 'unknown' ? keepDeadOf(current) : resetDeadOf(current)",
+        'isDecided(current) ? keepDeadOf(current) : resetDeadOf(current)',
         'current.deaths === undefined ? keepDeadOf(current) : resetDeadOf(current)',
       ),
     ],

@@ -444,20 +444,22 @@ test('a command built from what is stored is the one that was published', async 
   expect(built).toEqual(commands.taken[0]);
 });
 
-describe('a task whose outcome is not known', () => {
-  test('fails each execution that comes to it, and is not sent again', async () => {
-    const { commands, answers, dispatch, stepNow } = await scene(
-      aRun({ execution: 2 }),
-      aDeadStep({ reason: 'unknown', atMostOnce: true }),
-    );
+describe('a task that no new execution tries again', () => {
+  const failure = { class: 'permanent', name: 'No', message: 'no', fingerprint: 'f', refused: true } as const;
+
+  test.each([
+    ['whose outcome is not known', { reason: 'unknown', atMostOnce: true }, 'TaskFailed'],
+    ['that has refused', { reason: 'permanent', failure }, 'TaskRefused'],
+  ] as const)('%s: fails each that comes to it, and is not sent', async (_name, changes, error) => {
+    const { commands, answers, dispatch, stepNow } = await scene(aRun({ execution: 2 }), aDeadStep(changes));
     await dispatch(again());
     expect(commands.taken).toEqual([]);
     expect(answers.accepted).toEqual([
-      { token: 'token-2', error: 'TaskFailed', cause: expect.stringContaining('"reason":"unknown"') },
+      { token: 'token-2', error, cause: expect.stringContaining(`"reason":"${changes.reason}"`) },
     ]);
     expect(await stepNow()).toMatchObject({
       status: 'dead',
-      reason: 'unknown',
+      reason: changes.reason,
       outcomeExecution: SECOND_EXECUTION,
     });
   });

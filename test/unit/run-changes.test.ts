@@ -64,7 +64,11 @@ describe('endRunOf', () => {
     });
     expect(run.outbox?.type).toBe('edow.run.succeeded');
     for (const gone of ['outputRef', 'cause']) expect(run).not.toHaveProperty(gone);
-    expect(run).toMatchObject({ openShard: expect.stringMatching(/^ENDED#[0-3]$/), checkAt: now + FIRST_CHECK_MS, checks: 0 });
+    expect(run).toMatchObject({
+      openShard: expect.stringMatching(/^ENDED#[0-3]$/),
+      checkAt: now + FIRST_CHECK_MS,
+      checks: 0,
+    });
     const left = written(leaveOpenRunsOf(run), run);
     for (const gone of ['openShard', 'checkAt']) expect(left).not.toHaveProperty(gone);
     expect(left.outbox).toEqual(run.outbox);

@@ -420,6 +420,23 @@ describe('a running run', () => {
     expect(await sweep()).toMatchObject({ checked: 1, held: 1 });
     expect(await runNow()).toMatchObject({ status: 'held', checkAt: DUE + FIRST_CHECK_MS, checks: 0 });
   });
+
+  test('that was held before one of its tasks refused ends as failed', async () => {
+    const failure = {
+      class: 'permanent',
+      name: 'No',
+      message: 'no',
+      fingerprint: 'f',
+      refused: true,
+    } as const;
+    const { sweep, runNow, stepNow } = await scene({
+      run: aRun({ status: 'held' }),
+      steps: [aDeadStep({ reason: 'permanent', failure })],
+    });
+    expect(await sweep()).toMatchObject({ checked: 1, held: 0 });
+    expect(await runNow()).toMatchObject({ status: 'failed', cause: { error: 'TaskRefused' } });
+    expect(await stepNow()).toMatchObject({ status: 'cancelled' });
+  });
 });
 
 describe('an answer that was lost is given again', () => {

@@ -79,6 +79,36 @@ describe('a task that dies in an ordered pool', () => {
   });
 });
 
+describe('a task that refuses', () => {
+  const refuses = () => new PermanentError('overdrawn', { noEffect: true, refused: true });
+
+  test('parks nothing: the next of its key goes on, and no copy of it comes back', async () => {
+    const bench = await orderedBench();
+    await bench.enter('A', 'B');
+    bench.failing.set('A', refuses);
+    expect(await bench.drive('A')).toBe('dead letter');
+    expect(await bench.park()).toBeUndefined();
+    expect(await bench.drive('B')).toBe('acked');
+    bench.failing.clear();
+    bench.clock.pass(MINUTE);
+    const sent = { messageId: 'again-A', sentAt: bench.clock.now() };
+    expect(await bench.drive('A', sent)).toBe('dead letter');
+    expect(await bench.drive('A', { ...sent, replay: 1 })).toBe('dead letter');
+    expect(bench.effects).toEqual(['B']);
+  });
+
+  test('as the first of a line lets the next one go', async () => {
+    const bench = await parked();
+    bench.failing.set('A', refuses);
+    const replay = (name: string) =>
+      bench.drive(name, { replay: 1, messageId: `replay-${name}`, sentAt: bench.clock.now() });
+    expect(await replay('A')).toBe('dead letter');
+    bench.clock.pass(MINUTE);
+    expect(await replay('B')).toBe('acked');
+    expect(bench.effects).toEqual(['B']);
+  });
+});
+
 describe('replay of a parked key', () => {
   test('in order heals all of it, each effect once and in order, and clears the line', async () => {
     const bench = await parked();

@@ -124,7 +124,7 @@ describe('what is sent', () => {
 });
 
 describe('what stays', () => {
-  test('a task that waits for a person, or was refused by one: no copy is a new chance for it', async () => {
+  test('a task that waits for a person, or was refused: no copy is a new chance for it', async () => {
     const letters = ['Unknown', 'Refused', 'Dead'].map((step) => letter(commandBody(A, step)));
     const by = { who: 'ada', at: 1 };
     const queues = fakeQueues(
@@ -132,7 +132,11 @@ describe('what stays', () => {
       {
         tasks: {
           [`${A}/Unknown`]: { status: 'dead', reason: 'unknown' },
-          [`${A}/Refused`]: { status: 'dead', reason: 'permanent', resolvedBy: { how: 'fail', ...by } },
+          [`${A}/Refused`]: {
+            status: 'dead',
+            reason: 'permanent',
+            failure: { class: 'permanent', name: 'No', message: 'no', fingerprint: 'f', refused: true },
+          },
           [`${A}/Dead`]: { status: 'dead', reason: 'permanent', resolvedBy: { how: 'retry', ...by } },
         },
       },
