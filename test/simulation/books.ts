@@ -47,7 +47,7 @@ export interface Books {
   typeOf(taskId: string): string;
   /** A command of an ordered pool came to its queue. */
   arrived(taskId: string, lane: string): void;
-  /** A message of it died unseen by any worker: the order of its lane is not promised. */
+  /** A message of it died with no death on record: the order of its lane is not promised. */
   diedUnseen(lane: string): void;
   /** The try was deferred: it does not count. */
   deferred(taskId: string): void;

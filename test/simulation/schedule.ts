@@ -113,7 +113,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
         consumer: (batch, done) => stages.work(queue, batch, done),
         onDelete: checkAck,
         onDeadLetter: (message) => {
-          if (message.group !== undefined && !message.seen) books.diedUnseen(message.group);
+          if (message.group !== undefined && !isEnded(message)) books.diedUnseen(message.group);
           checkLetter(queue, message);
         },
       },
@@ -124,6 +124,13 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   for (const type of TYPES)
     pools.set(type, ORDERED.includes(type) ? orderedPool : poolOf(type.slice(0, type.indexOf('.')), false));
   const queues = [...new Set(pools.values())];
+
+  /** No worker could write what became of it: unseen, or the table was away at its last receive. */
+  function isEnded({ body }: Message): boolean {
+    const command = parseCommand(body);
+    const step = isUnreadable(command) ? undefined : tables.item(stepItemKey(command.runid, command.step));
+    return ['dead', 'done', 'cancelled'].includes(String(step?.['status']));
+  }
 
   function checkAck(message: Message): void {
     const command = parseCommand(message.body);
