@@ -8,6 +8,7 @@ import {
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import { ContractError } from '#core/errors.ts';
 import type { Refusal, TransactResult, Update } from '#core/store.ts';
 import type { Plain, TableWrite } from '#core/table-write.ts';
 import { toItem } from './attribute-value.ts';
@@ -25,7 +26,16 @@ export type Expressed = (
 const MORE_ROUNDS = 3;
 const FIRST_WAIT_MS = 50;
 
-const plain = (value: Plain) => marshall(value, { removeUndefinedValues: true });
+function plain(value: Plain) {
+  try {
+    return marshall(value, { removeUndefinedValues: true });
+  } catch {
+    // The marshaller's own words repeat the value.
+    throw new ContractError(
+      'a write of the handler holds a value that DynamoDB does not know: hand over text, finite numbers, booleans, null, lists, plain objects and sets',
+    );
+  }
+}
 
 /** Values become attributes; an item that stops the transaction is asked for. */
 function marshalled(write: TableWrite): TransactWriteItem {

@@ -11,7 +11,7 @@ const RIGHT = 'Right: --set /lines/0/quantity=2   or   --set \'/customer={"id":"
 
 /** `/pointer=value`: JSON; what is none is taken as text. @throws CliError `usage` */
 export function parseSet(given: string): SetValue {
-  const [, pointer, text = ''] = /^((?:\/[^=]*)+)=([\s\S]*)$/.exec(given) ?? [];
+  const [, pointer, text = ''] = /^(\/[^=]*)=([\s\S]*)$/.exec(given) ?? [];
   if (pointer === undefined)
     throw new CliError('usage', '--set takes a JSON Pointer and a value', RIGHT, { exitCode: EXIT.usage });
   try {

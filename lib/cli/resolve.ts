@@ -133,7 +133,7 @@ export async function decide(
   // Said again, a retry sends what the first one sent: by the time of that one.
   const commands = await straightCommands(
     connection,
-    how === 'retry' ? (step.resolvedBy?.at ?? actor.at) : actor.at,
+    step.status === 'retrying' ? (step.resolvedBy?.at ?? actor.at) : actor.at,
   );
   const { done, retry, fail } = resolver({
     store,

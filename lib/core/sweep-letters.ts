@@ -93,6 +93,8 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
     if (stored === undefined) return strange('not on record');
     const step = asStep(stored);
     if (!isLost(step, command)) return true;
+    // A person lets the task be tried again, by a message of its own: that one has until the deadline.
+    if (isOfAnEarlierRound(step, letter) && step.deadline > clock.now()) return false;
     if (quietSince(step) + QUIET_MS > clock.now()) return false;
     const write = await bury(pool, step, command, letter.messageId);
     if (!write.written) return false;
@@ -118,6 +120,10 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
 
   return { sweepLetters };
 }
+
+/** The letter that the task died with, or another copy from before. */
+const isOfAnEarlierRound = (step: StepItem, { messageId, sentAt }: PeekedLetter): boolean =>
+  messageId === step.deadMessageId || sentAt + LEASE_GRACE_MS < (step.deadAt ?? 0);
 
 /** The task waits for this message: an older entry's is of no use to it. */
 const isLost = (step: StepItem, command: Command): boolean =>

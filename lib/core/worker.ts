@@ -25,7 +25,7 @@ import {
 import { seenFilter } from './seen-filter.ts';
 import type { Store, Update, WriteResult } from './store.ts';
 import type { TableWrite } from './table-write.ts';
-import { errorOf } from './transaction.ts';
+import { errorOf, notTaken } from './transaction.ts';
 import { transactTwice, Unsettled, writeTwice } from './write-twice.ts';
 
 export interface WorkerPorts {
@@ -136,7 +136,9 @@ export function worker(ports: WorkerPorts) {
       return failed(judge(error));
     }
     const update = commitOf(claimed, command, handler.contract, made.result, clock.now());
-    const write = made.writes?.length ? await together(update, made, made.writes) : await twice(update);
+    const write = made.writes?.length
+      ? await together(update, made, made.writes).catch(notTaken)
+      : await twice(update);
     if (write instanceof Error) return failed(judge(write));
     // What was written is known: only a refusal is read.
     if (write.written || isMyCommit(claimed, write.item && asStep(write.item))) {

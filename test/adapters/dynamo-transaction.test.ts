@@ -6,7 +6,7 @@ import {
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, test } from 'vitest';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
-import { EdowError, PortUnavailable } from '#core/errors.ts';
+import { ContractError, EdowError, PortUnavailable } from '#core/errors.ts';
 import { plus, where } from '#core/store.ts';
 import type { TableWrite } from '#core/table-write.ts';
 
@@ -157,4 +157,15 @@ test('no answer: nobody knows, and a refusal as a whole is named', async () => {
   await expect(store.transact([update])).rejects.toThrow(
     'TransactWriteItems was refused: AccessDeniedException',
   );
+});
+
+test('a value that DynamoDB does not know: the handler is written wrong, and the value is not told', async () => {
+  const write = (value: unknown): TableWrite => ({ Put: { TableName: 'stock', Item: { value } } });
+  for (const value of [new Date(0), Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60]) {
+    const failed = store.transact([update], [write(value)]);
+    await expect(failed).rejects.toThrow(ContractError);
+    await expect(failed).rejects.toThrow('holds a value that DynamoDB does not know');
+    await expect(failed).rejects.not.toThrow(String(value));
+  }
+  expect(sent()).toEqual([]);
 });

@@ -157,6 +157,8 @@ export function operatorOf(parts: PeopleParts): Operator {
       step.entered,
       step.notBefore ?? 0,
       step.attempts?.at(-1)?.endedAt ?? 0,
+      // Tried again by a person's word, with a message of its own, which may take until then.
+      step.resolvedBy?.how === 'retry' ? step.deadline : 0,
     );
     const waits = step.status === 'ready' || step.status === 'retrying';
     const same = step.execution === command.execution && step.entry === command.entry;

@@ -5,6 +5,7 @@ import { PortUnavailable } from '#core/errors.ts';
 import { asStep, type StepItem, stepItemKey } from '#core/items.ts';
 import { parkKey } from '#core/parking.ts';
 import type { DeadLetterPeek } from '#core/ports.ts';
+import { retryByPersonOf } from '#core/resolve.ts';
 import type { Store } from '#core/store.ts';
 import { letterSweeper } from '#core/sweep-letters.ts';
 import {
@@ -115,6 +116,35 @@ describe('a message that died without our code', () => {
     const before = await step();
     expect(await sweep()).toEqual({ died: 0, strange: 0 });
     expect(await step()).toEqual(before);
+  });
+
+  test.each<[string, string | undefined, number]>([
+    ['that its task died with', undefined, T0],
+    ['that is another copy from before', 'another', T0],
+  ])('%s is no loss while a person lets the task be tried again', async (_what, deadMessageId, sentAt) => {
+    const { sweep, bury, step, memory, clock } = await scene([]);
+    const messageId = bury(aCommand(), sentAt);
+    const dead = aDeadStep({ deadMessageId: deadMessageId ?? messageId });
+    await seed(memory, dead);
+    const by = { how: 'retry', who: 'somebody', at: AT } as const;
+    await memory.update(retryByPersonOf(dead, by));
+    expect(await sweep()).toEqual({ died: 0, strange: 0 });
+    expect(await step()).toMatchObject({ status: 'retrying', resolvedBy: by });
+    // Nor is it forgotten should that one be lost, or never have been sent.
+    clock.pass((await step()).deadline - AT);
+    expect(await sweep(clock.now())).toMatchObject({ died: 1 });
+    expect(await step()).toMatchObject({ status: 'dead', reason: 'starved', deadMessageId: messageId });
+  });
+
+  test('of the new round is a loss all the same', async () => {
+    const { sweep, bury, step, memory } = await scene([]);
+    const dead = aDeadStep();
+    await seed(memory, dead);
+    const by = { how: 'retry', who: 'somebody', at: T0 + 2 * MINUTE } as const;
+    await memory.update(retryByPersonOf(dead, by));
+    bury(aCommand(), T0 + 2 * MINUTE);
+    expect(await sweep()).toEqual({ died: 1, strange: 0 });
+    expect(await step()).toMatchObject({ status: 'dead', reason: 'starved', deaths: 2 });
   });
 
   test('is asked about again until the task has been quiet for two minutes', async () => {

@@ -1,7 +1,7 @@
 /** Tasks whose effect is DynamoDB writes of the commit's own transaction. */
 import { describe, expect, test } from 'vitest';
 import type { InTransaction, TaskContract } from '#core/contract.ts';
-import { PermanentError } from '#core/errors.ts';
+import { EdowError, PermanentError } from '#core/errors.ts';
 import type { Refusal, Store, TransactResult } from '#core/store.ts';
 import type { TableWrite } from '#core/table-write.ts';
 import { aDoneStep, aStep, reserve, SECOND, seed } from '#test/examples.ts';
@@ -170,6 +170,45 @@ describe('H05 each reason of a cancelled transaction is judged on its own', () =
     const { bench, disposition } = await delivered([[undefined, 'condition']]);
     expect(disposition).toEqual(again(1));
     expect(await bench.now()).toMatchObject({ status: 'retrying', tries: 1, clean: 1 });
+  });
+
+  test('a transaction that is refused as a whole is a failed try, with that on record', async () => {
+    let refusals = 1;
+    const others = tableOf();
+    const bench = await workBench({
+      step: aStep(),
+      contract: posting,
+      handler: returning({ output: OUTPUT, writes: [ADD] }),
+      others,
+      store: (memory) => ({
+        ...memory,
+        transact: async (updates, more) => {
+          if (refusals-- <= 0) return memory.transact(updates, more);
+          throw new EdowError('port_refused', 'TransactWriteItems was refused: AccessDeniedException');
+        },
+      }),
+    });
+    expect(await bench.deliver()).toMatchObject({ ack: false });
+    expect(await bench.now()).toMatchObject({
+      status: 'retrying',
+      attempts: [{ class: 'retryable', message: expect.stringContaining('AccessDeniedException') }],
+    });
+    bench.clock.pass(300 * SECOND);
+    expect(await bench.deliver({ receiveCount: 2 })).toEqual(ACK);
+    expect(others.applied).toEqual([ADD]);
+  });
+
+  test('an error that the handler throws there is as good as one that it returns', async () => {
+    const refused = () => {
+      throw new PermanentError('out of stock', { noEffect: true, refused: true });
+    };
+    const { bench, disposition } = await delivered([[undefined, 'condition']], {
+      output: OUTPUT,
+      writes: [ADD],
+      refused,
+    });
+    expect(disposition).toEqual(BURN);
+    expect(await bench.now()).toMatchObject({ failure: { message: 'out of stock', refused: true } });
   });
 
   test('and what the handler says it is, where it says so', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { asRun, asStep, type RunItem, runKey, type StepItem, stepItemKey } from '#core/items.ts';
+import { deduplicationId } from '#core/ordering-key.ts';
 import type { Item } from '#core/store.ts';
 import { aDeadStep, aRun, seed } from '#test/examples.ts';
 import { shipOrder } from '#workflows/order/contract.ts';
@@ -126,16 +127,29 @@ describe('task resolve --retry', () => {
     expect(JSON.parse(copy?.body ?? '')).toMatchObject({ id: TASK, type: shipOrder.type });
   });
 
+  const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo', dlqUrl: 'dlq/shipping.fifo' };
+  const onFifo = async (steps: readonly StepItem[], crashAt?: number) => {
+    const cloud = await given(held, ...steps);
+    const queues = fakeQueues({}, crashAt === undefined ? {} : { crashAt });
+    cloud.connection.letters = queues.ports.letters;
+    const { pipeline } = cloud.connection;
+    cloud.connection.pipeline = async () => ({ ...(await pipeline()), sources: [fifo] });
+    return { ...cloud, queues };
+  };
+
+  test('after another death it is another message, which a FIFO queue does not take for the first', async () => {
+    const at = Date.now() - 60_000;
+    const dead = ship({ resolvedBy: { how: 'retry', who: CALLER, at } });
+    const { resolve, step, queues } = await onFifo([dead]);
+    expect((await resolve('--retry')).exitCode).toBe(0);
+    const now = await step();
+    expect(now.resolvedBy?.at).toBeGreaterThan(at);
+    expect(queues.sent[0]?.copy.deduplicationId).toBe(
+      deduplicationId(JSON.parse(queues.sent[0]?.copy.body ?? ''), now.resolvedBy?.at ?? 0),
+    );
+  });
+
   test('cut short after its write, it is said again and sends what the first one sent', async () => {
-    const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo', dlqUrl: 'dlq/shipping.fifo' };
-    const onFifo = async (steps: readonly StepItem[], crashAt?: number) => {
-      const cloud = await given(held, ...steps);
-      const queues = fakeQueues({}, crashAt === undefined ? {} : { crashAt });
-      cloud.connection.letters = queues.ports.letters;
-      const { pipeline } = cloud.connection;
-      cloud.connection.pipeline = async () => ({ ...(await pipeline()), sources: [fifo] });
-      return { ...cloud, queues };
-    };
     const first = await onFifo([ship()], 1);
     expect((await first.resolve('--retry')).exitCode).toBe(1);
     expect(await first.audit()).toMatchObject([{ outcome: 'failed' }]);
