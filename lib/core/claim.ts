@@ -1,5 +1,6 @@
 /** The right to work on a task: who may take it, and what a refusal means. */
 import { hash } from 'node:crypto';
+import { deadAsRead } from './deaths.ts';
 import type { Command } from './envelope.ts';
 import { isRefused, pairOf, type StepItem, stepItemKey } from './items.ts';
 import { LEASE_GRACE_MS, visibilitySeconds } from './retry.ts';
@@ -93,7 +94,7 @@ export function claimOf(request: ClaimRequest): Update {
 export function reviveOf(request: ClaimRequest, dead: StepItem): Update {
   return {
     key: key(request.command),
-    when: all(where('status', '=', 'dead'), where('fence', '=', dead.fence), where('seq', '=', dead.seq)),
+    when: deadAsRead(dead),
     changes: {
       ...taken(request, to(1)),
       deferred: gone,

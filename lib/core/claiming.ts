@@ -8,10 +8,10 @@ import {
   type Verdict,
   verdictOn,
 } from './claim.ts';
+import { deadAsRead, exhaustOf, expireOf, loseOf, parkOf, starveOf } from './deaths.ts';
 import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts';
 import type { Command } from './envelope.ts';
 import { asRun, asStep, runKey, type StepItem, stepItemKey } from './items.ts';
-import { deadAsRead, exhaustOf, expireOf, loseOf, parkOf, starveOf } from './outcome.ts';
 import type { Line } from './parking.ts';
 import type { Log } from './ports.ts';
 import { LEASE_GRACE_MS, maxReceiveCount } from './retry.ts';

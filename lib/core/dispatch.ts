@@ -1,5 +1,6 @@
 /** Publishes a step's command, or answers its token from memory. May run several times for one entry. */
 import { retireStep } from './close.ts';
+import { deadAsMet } from './deaths.ts';
 import { DISPATCH_FAILED, type DispatchRequest, INVALID_COMMAND, TASK_REFUSED } from './dispatch-request.ts';
 import { type Command, commandOf } from './envelope.ts';
 import { ContractError } from './errors.ts';
@@ -18,22 +19,10 @@ import {
 } from './items.ts';
 import { type Mapping, referencesOf, resolveMapping } from './mapping.ts';
 import { partitionKeyOf } from './ordering-key.ts';
-import { deadAsRead } from './outcome.ts';
 import { payloadOf } from './payload.ts';
 import type { Answers, Clock, Commands, Log, Payloads } from './ports.ts';
 import { noteRedriveOf, redrivenRunOf } from './run-changes.ts';
-import {
-  absent,
-  all,
-  any,
-  type Condition,
-  gone,
-  ifMissing,
-  type Store,
-  to,
-  type Update,
-  where,
-} from './store.ts';
+import { absent, all, any, gone, ifMissing, type Store, to, type Update, where } from './store.ts';
 
 export interface DispatchPorts {
   readonly store: Store;
@@ -86,10 +75,6 @@ export function enterStepOf(request: DispatchRequest): Update {
     },
   };
 }
-
-/** A death as this execution met it. */
-const deadAsMet = (step: StepItem): Condition =>
-  all(deadAsRead(step), where('execution', '=', step.execution));
 
 /** A task that died in an older execution gets a new round of tries in this one. */
 export const resetDeadOf = (step: StepItem): Update => ({

@@ -1,6 +1,7 @@
 /** What an operator did to a task's dead letter, noted on the task: its status does not change by it. */
+import { deadAsRead } from './deaths.ts';
 import type { Discard, Edit, StepItem } from './items.ts';
-import { all, present, to, type Update, where } from './store.ts';
+import { present, to, type Update } from './store.ts';
 
 /** Places kept of one edit. */
 const MAX_PLACES = 20;
@@ -11,7 +12,7 @@ const MAX_PLACES = 20;
  */
 export const editedByPersonOf = (step: StepItem, edit: Edit): Update => ({
   key: { PK: step.PK, SK: step.SK },
-  when: all(where('status', '=', 'dead'), where('fence', '=', step.fence), where('seq', '=', step.seq)),
+  when: deadAsRead(step),
   changes: { edited: to({ ...edit, places: edit.places.slice(0, MAX_PLACES) }) },
 });
 

@@ -1,7 +1,7 @@
 /** Read models from events: run list, timeline, index of dead letters. Late and doubled events change nothing. */
 import { closedRowExpiry, type DeadTaskRow, deadRowExpiry } from './dead-rows.ts';
+import { TASK_FAILED, type TaskFailedData } from './deaths.ts';
 import { type Envelope, workflowOf } from './envelope.ts';
-import { TASK_FAILED, type TaskFailedData } from './outcome.ts';
 import type { ViewRows } from './ports.ts';
 import { expiryOf, RUN_EVENTS, type RunEventData } from './run-changes.ts';
 
@@ -100,7 +100,7 @@ async function projectOutcome(views: ViewRows, event: Envelope): Promise<void> {
 /** What a timeline shows of a failed task. Other events' data stay out: they may be large or personal. */
 function detailOf(event: Envelope): string | undefined {
   if (event.type !== TASK_FAILED) return undefined;
-  const { type, reason, error } = event.data as { type: string; reason: string; error: string };
+  const { type, reason, error } = event.data as ToldOfDeath;
   return `${type}: ${error} (${reason})`;
 }
 

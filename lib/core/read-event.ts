@@ -1,7 +1,7 @@
 /** Reads an event from bytes that anybody may have sent to a subscriber's queue. */
 import * as z from 'zod/mini';
+import { TASK_FAILED } from './deaths.ts';
 import type { Envelope } from './envelope.ts';
-import { TASK_FAILED } from './outcome.ts';
 import { isUnreadable, malformed, readJson, Unreadable } from './read-command.ts';
 import { RUN_EVENTS } from './run-changes.ts';
 

@@ -7,14 +7,15 @@
  */
 import type { Closer } from './close.ts';
 import type { TaskContract } from './contract.ts';
+import { type DeadStep, deadAsMet, failedData, outboxOf, TASK_FAILED } from './deaths.ts';
 import { buildCommand } from './dispatch.ts';
+import { redact } from './failure.ts';
 import type { Failure, Resolution, RunItem, RunStatus, StepItem } from './items.ts';
-import { asRun, asStep, runKey, taskIdOf } from './items.ts';
+import { asRun, asStep, runKey } from './items.ts';
 import { schemaUri } from './names.ts';
-import { outboxOf, TASK_FAILED } from './outcome.ts';
 import type { Commands, Log, Payloads } from './ports.ts';
 import { keepResult, type Result } from './result.ts';
-import { all, type Condition, gone, plus, type Store, to, toOrGone, type Update, where } from './store.ts';
+import { gone, plus, type Store, to, toOrGone, type Update } from './store.ts';
 import { keepOutboxOf } from './tell-again.ts';
 
 /** Name of the failure that a person's refusal leaves. */
@@ -33,14 +34,6 @@ export function whyNotResolved(
 
 const isRetriedByPerson = (step: StepItem): boolean =>
   step.status === 'retrying' && step.resolvedBy?.how === 'retry';
-
-const asRead = (step: StepItem): Condition =>
-  all(
-    where('status', '=', 'dead'),
-    where('fence', '=', step.fence),
-    where('seq', '=', step.seq),
-    where('execution', '=', step.execution),
-  );
 
 const keyOf = ({ PK, SK }: StepItem) => ({ PK, SK });
 
@@ -62,7 +55,7 @@ export function doneByPersonOf(
   const schema = schemaUri(contract.event, contract.version);
   return {
     key: keyOf(step),
-    when: asRead(step),
+    when: deadAsMet(step),
     changes: {
       status: to('done'),
       result: toOrGone(result.text),
@@ -82,7 +75,7 @@ export function doneByPersonOf(
 /** Dead -> retrying: a new round of tries, and time for them where the deadline has passed. */
 export const retryByPersonOf = (step: StepItem, by: Resolution): Update => ({
   key: keyOf(step),
-  when: asRead(step),
+  when: deadAsMet(step),
   changes: {
     status: to('retrying'),
     tries: to(0),
@@ -96,7 +89,8 @@ export const retryByPersonOf = (step: StepItem, by: Resolution): Update => ({
   },
 });
 
-const messageOf = ({ why = 'refused by a person' }: Resolution): string => why;
+/** A person's words, as a failure is kept: what looks like a credential or an address is taken out. */
+const messageOf = ({ why = 'refused by a person' }: Resolution): string => redact(why);
 
 /** Dead for good: no copy revives it, and its run ends as `failed`. */
 export function failByPersonOf(run: RunItem, step: StepItem, by: Resolution): Update {
@@ -107,18 +101,10 @@ export function failByPersonOf(run: RunItem, step: StepItem, by: Resolution): Up
     fingerprint: 'refused-by-person',
     refused: true,
   };
-  const data = {
-    taskId: taskIdOf(step.runId, step.stepKey),
-    type: step.type,
-    reason: step.reason,
-    tries: step.tries,
-    error: failure.name,
-    class: failure.class,
-    fingerprint: failure.fingerprint,
-  };
+  const data = failedData(step as DeadStep, failure, step.attempts ?? [], by.at);
   return {
     key: keyOf(step),
-    when: asRead(step),
+    when: deadAsMet(step),
     changes: {
       failure: to({ ...failure }),
       // A revival that has read the task before this write is refused by it.

@@ -12,6 +12,7 @@ const CORE = [
   'claim',
   'claiming',
   'outcome',
+  'deaths',
   'worker',
   'handling',
   'write-twice',

@@ -116,7 +116,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'expiry is not conditional on what was read',
     patches: [
       core(
-        'outcome',
+        'deaths',
         "when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
         'when: unheld(now),',
       ),
@@ -126,7 +126,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'expiry does not respect a live claim',
     patches: [
       core(
-        'outcome',
+        'deaths',
         "when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
         "when: all(where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
       ),

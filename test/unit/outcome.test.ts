@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { claimOf, verdictOn } from '#core/claim.ts';
+import { exhaustOf, expireOf } from '#core/deaths.ts';
 import type { TriedAndFailed } from '#core/failure.ts';
 import { asStep, type StepItem, type TaskStatus } from '#core/items.ts';
-import { commitOf, exhaustOf, expireOf, giveUpOf, isMyCommit, retryOf } from '#core/outcome.ts';
+import { commitOf, giveUpOf, isMyCommit, retryOf } from '#core/outcome.ts';
 import type { Item, Update } from '#core/store.ts';
 import { applied, holds } from '#core/store-rules.ts';
 import {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { TASK_FAILED, type TaskFailedData } from '#core/deaths.ts';
 import { type Envelope, sourceOf } from '#core/envelope.ts';
 import type { RunStatus } from '#core/items.ts';
-import { TASK_FAILED, type TaskFailedData } from '#core/outcome.ts';
 import { project } from '#core/project.ts';
 import { expiryOf, RUN_EVENTS, type RunEventData } from '#core/run-changes.ts';
 import { MINUTE, RUN_ID, T0 } from '#test/examples.ts';

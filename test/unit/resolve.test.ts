@@ -242,7 +242,24 @@ describe('fail', () => {
   test('a running one goes on to its own close, and that is a failure', async () => {
     const { fail, step, run, store, payloads, clock, log } = await scene(aRun(), [dead]);
     expect(await fail(aRun(), dead, by('fail'), log)).toEqual({ outcome: 'resolved', run: 'running' });
-    expect(await step()).toMatchObject({ status: 'dead', seq: dead.seq + 1 });
+    const told = await step();
+    expect(told).toMatchObject({ status: 'dead', seq: dead.seq + 1 });
+    expect(JSON.parse(told.outbox?.data ?? '')).toEqual({
+      taskId: `${RUN_ID}/Reserve/0`,
+      type: dead.type,
+      version: dead.version,
+      reason: dead.reason,
+      tries: dead.tries,
+      started: dead.started,
+      error: 'RefusedByPerson',
+      class: 'permanent',
+      message: 'refused by a person',
+      fingerprint: 'refused-by-person',
+      workers: [],
+      firstAt: NOW,
+      deaths: 1,
+      replays: 0,
+    });
     expect((await run()).status).toBe('running');
     const { close } = closer({ store, payloads, clock });
     await close(RUN_ID, 1, { status: 'FAILED', error: 'TaskFailed', cause: '{}' }, log);
@@ -253,6 +270,12 @@ describe('fail', () => {
     const { fail, run, log } = await scene(held);
     await fail(aRun(), dead, by('fail'), log);
     expect(await run()).toMatchObject({ status: 'failed', cause: { message: 'refused by a person' } });
+  });
+
+  test('its reason is kept as other failures are: without what looks like an address', async () => {
+    const { fail, step, log } = await scene(aRun());
+    await fail(aRun(), dead, by('fail', 'as ada@example.com wants'), log);
+    expect((await step()).failure?.message).not.toContain('ada@example.com');
   });
 
   test('what the close finds is what is told', async () => {

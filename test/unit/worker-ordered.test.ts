@@ -1,6 +1,8 @@
 /** Ordered pools: a key whose task died is parked, and what follows keeps its order. */
 import { describe, expect, test } from 'vitest';
+import { deadAsRead } from '#core/deaths.ts';
 import { PermanentError } from '#core/errors.ts';
+import { lineOf } from '#core/parking.ts';
 import type { Refusal, Store } from '#core/store.ts';
 import { MINUTE, SECOND } from '#test/examples.ts';
 import { KEY, orderedBench, POOL, taskOf } from '#test/ordered-bench.ts';
@@ -415,8 +417,6 @@ describe('races and lost answers', () => {
     bench.failing.set('A', broken);
     await bench.drive('A');
     const other = async () => {
-      const { lineOf } = await import('#core/parking.ts');
-      const { deadAsRead } = await import('#core/outcome.ts');
       const step = { ...(await bench.stepOf('C')), status: 'dead' as const };
       await bench.memory.put({ item: step as never, when: { all: [] } });
       const line = lineOf(bench.memory, POOL, { partitionkey: KEY, id: taskOf('C') } as never);
