@@ -14,6 +14,7 @@ import {
   type StepItem,
   splitPartition,
 } from './items.ts';
+import { lanes } from './lanes.ts';
 import type {
   Answers,
   Clock,
@@ -46,7 +47,7 @@ export interface SweepPorts {
 
 /** Runs looked at in one sweep: DescribeExecution stays under 5 a second for a minute. */
 const RUNS_PER_SWEEP = 200;
-/** SNS takes up to 15 minutes to act on a new filter: a task that nobody has met by then is published again. */
+/** A task that nobody has met for so long is published again: SNS takes up to 15 minutes to act on a new filter. */
 const UNSEEN_MS = 120_000;
 const MAX_REPUBLISHED = 3;
 /** A queue with more waiting than this is slow, not empty: its tasks will be met. */
@@ -57,7 +58,7 @@ const ANSWER_LOST_MS = 60_000;
 /** Ended runs of one shard in one sweep, some 20 ms each and so many at the same time. */
 const ENDED_PER_SHARD = 2500;
 const LANES = 10;
-/** After six looks, an hour, nobody reads this run's events. */
+/** `checks` at the sixth look, two hours after the end: nobody reads this run's events. */
 const LAST_LOOK = 5;
 
 export interface SweepReport {
@@ -115,18 +116,16 @@ export function sweeper(ports: SweepPorts) {
   async function sweepEnded(report: SweepReport, until: number, log: Log): Promise<void> {
     for (let shard = 0; shard < ENDED_SHARDS && clock.now() <= until; shard += 1) {
       const due = await store.openRuns(`ENDED#${shard}`, clock.now(), ENDED_PER_SHARD);
-      const lane = async (): Promise<void> => {
-        for (let key = due.shift(); key !== undefined && clock.now() <= until; key = due.shift()) {
-          try {
-            await checkEnded(await store.partition(key.PK), log);
-            report.ended += 1;
-          } catch (error) {
-            report.failed += 1;
-            log.error('run could not be checked', { run: key.PK, ...errorFields(error) });
-          }
+      await lanes(due, LANES, async ({ PK }) => {
+        if (clock.now() > until) return;
+        try {
+          await checkEnded(await store.partition(PK), log);
+          report.ended += 1;
+        } catch (error) {
+          report.failed += 1;
+          log.error('run could not be checked', { run: PK, ...errorFields(error) });
         }
-      };
-      await Promise.all(Array.from({ length: LANES }, lane));
+      });
     }
   }
 

@@ -1,6 +1,7 @@
 /** A batch of SQS messages: each stands alone, a few at a time, and what is not finished is reported. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { errorFields } from '#core/errors.ts';
+import { lanes } from '#core/lanes.ts';
 import type { Log, Visibility } from '#core/ports.ts';
 import type { StageContext } from './chain.ts';
 
@@ -42,19 +43,11 @@ export function batch(work: Work, options: BatchOptions = {}) {
       if (outcome.seconds !== undefined && visibility) await hide(visibility, record, outcome.seconds, log);
       return false;
     };
-    const lane = async (): Promise<void> => {
-      for (let record = records.shift(); record !== undefined; record = records.shift())
-        await finished(record, false);
-    };
-    const groups = ordered ? groupsOf(records) : [];
-    const groupLane = async (): Promise<void> => {
-      for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
-        let stopped = false;
-        for (const record of group) if (!(await finished(record, stopped))) stopped = true;
-      }
-    };
-    const lanes = Math.min(concurrency, ordered ? groups.length : records.length);
-    await Promise.all(Array.from({ length: lanes }, ordered ? groupLane : lane));
+    const groups = ordered ? groupsOf(records) : records.map((record) => [record]);
+    await lanes(groups, concurrency, async (group) => {
+      let stopped = false;
+      for (const record of group) if (!(await finished(record, stopped))) stopped = true;
+    });
     return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
   };
 }

@@ -1,9 +1,12 @@
 /** How a batch of changes is worked on: in parts, each with the time of one record. */
 import { errorFields } from '#core/errors.ts';
+import { lanes } from '#core/lanes.ts';
 import type { Log } from '#core/ports.ts';
 import type { Item } from '#core/store.ts';
 import { inTime, recordTime } from './in-time.ts';
-import { LANES, lanes } from './lanes.ts';
+
+/** Records of a stream handled at the same time: answers stay well under the account's 500 a second. */
+export const LANES = 10;
 
 /** One change of an item. */
 export interface Change {

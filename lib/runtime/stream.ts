@@ -3,13 +3,13 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent, SQSEvent } from 'aws-lambda';
 import { toAttributes, toItem } from '#adapters/attribute-value.ts';
 import { errorFields } from '#core/errors.ts';
+import { lanes } from '#core/lanes.ts';
 import type { Log, RetryQueue } from '#core/ports.ts';
 import type { Key, Store } from '#core/store.ts';
 import { batch } from './batch.ts';
 import type { StageContext } from './chain.ts';
 import { inTime, RECORD_MS, within } from './in-time.ts';
-import { LANES, lanes } from './lanes.ts';
-import type { Change, Work } from './stream-work.ts';
+import { type Change, LANES, type Work } from './stream-work.ts';
 
 /** How a change is set aside, as text of a message, and read back. */
 export interface Aside {
@@ -153,8 +153,9 @@ function seenOf(record: DynamoDBRecord, log: Log): Seen {
 }
 
 /**
- * All the time that is left may pass: a record that is reported holds up its shard. Without a change, a record is set aside by its keys: collect reads the item by them, and relay leaves them to the
- * dead-letter queue, as nobody knows any more what was to be told.
+ * All the time that is left may pass: a record that is reported holds up its shard. Without a change, a record is set
+ * aside by its keys: collect reads the item by them, and relay leaves them to the dead-letter queue, as nobody knows any
+ * more what was to be told.
  */
 async function setAside(
   { retries, aside }: StreamPorts,

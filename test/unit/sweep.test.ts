@@ -249,8 +249,23 @@ describe('a sweep', () => {
     });
 
     test('is left for the next sweep when the time is over, and stays due when its look fails', async () => {
-      const { sweep, runNow } = await scene({ run: ended, at: AT });
+      const { sweep, runNow, memory } = await scene({ run: ended, at: AT });
       expect(await sweep(AT - 1)).toMatchObject({ ended: 0 });
+      expect(await runNow()).toEqual(ended);
+      const slow = await scene({
+        run: ended,
+        at: AT,
+        ports: {
+          store: {
+            ...memory,
+            openRuns: (shard, ...asked) => {
+              if (shard === ended.openShard) slow.clock.pass(SECOND);
+              return memory.openRuns(shard, ...asked);
+            },
+          },
+        },
+      });
+      expect(await slow.sweep(AT)).toMatchObject({ ended: 0, failed: 0 });
       expect(await runNow()).toEqual(ended);
       const failing = await scene({
         run: ended,

@@ -1,6 +1,3 @@
-/** Records of a stream handled at the same time: answers stay well under the account's 500 a second. */
-export const LANES = 10;
-
 /** Does `one` for each item in the list's order, `width` of them at a time. */
 export async function lanes<T>(
   items: readonly T[],
