@@ -6,13 +6,14 @@ import { call } from './call.ts';
 export const dynamoAccounts = (client: DynamoDBClient, table: string) => ({
   table,
   async head(account: string): Promise<{ readonly entry: number; readonly balanceCents: number }> {
-    const { Item } = await call('GetItem', () =>
+    const { Item } = await call('GetItem', (options) =>
       client.send(
         new GetItemCommand({
           TableName: table,
           Key: { account: { S: account }, entry: { N: '0' } },
           ConsistentRead: true,
         }),
+        options,
       ),
     );
     return {

@@ -37,7 +37,7 @@ export const sqsDeadLetterPeek = (
         VisibilityTimeout: HIDDEN_SECONDS,
         MessageSystemAttributeNames: ['SentTimestamp'],
       });
-      const { Messages = [] } = await call('ReceiveMessage', () => client.send(command));
+      const { Messages = [] } = await call('ReceiveMessage', (options) => client.send(command, options));
       const before = letters.size;
       for (const message of Messages) letters.set(message.MessageId ?? '', letterOf(message));
       if (letters.size === before || letters.size >= limit) return [...letters.values()];
@@ -54,7 +54,7 @@ export const sqsDeadLetterPeek = (
           VisibilityTimeout: 0,
         })),
       });
-      await call('ChangeMessageVisibilityBatch', () => client.send(command));
+      await call('ChangeMessageVisibilityBatch', (options) => client.send(command, options));
     }
   },
 });

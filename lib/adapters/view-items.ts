@@ -1,5 +1,5 @@
 /** How read models are stored in table `views`. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   type ClosedDead,
   DEAD_SHARDS,
@@ -42,7 +42,7 @@ export const deadRunKey = (runId: string): string => `DEAD#${runId}`;
 export const deadMessageKey = (messageId: string): Key => ({ PK: `DEADMESSAGE#${messageId}`, SK: 'MESSAGE' });
 
 export const deadShard = (shard: number): string => `DEAD#${shard}`;
-const shardOf = (id: string): number => (createHash('sha256').update(id).digest()[0] ?? 0) % DEAD_SHARDS;
+const shardOf = (id: string): number => (hash('sha256', id, 'buffer')[0] ?? 0) % DEAD_SHARDS;
 
 /** Epoch milliseconds as a key that sorts by time, and that no other row has. */
 const deadSort = (lastAt: number, id: string): string => `${new Date(lastAt).toISOString()}#${id}`;

@@ -1,7 +1,7 @@
 /** The index of dead letters, read without touching a queue: filtered, and grouped by cause. */
 import { DEAD_SHARDS, type DeadRow } from '#core/dead-rows.ts';
 import type { Views } from '#core/ports.ts';
-import type { LetterFilter } from './letter-filter.ts';
+import { equal, type LetterFilter } from './letter-filter.ts';
 import type { Source } from './ports.ts';
 
 const PAGE = 500;
@@ -36,9 +36,7 @@ export const poolOf =
   (row: DeadRow): string | undefined =>
     row.kind === 'message' ? row.pool : sources.find(({ types }) => types.includes(row.type))?.name;
 
-const equal = (wanted: string | undefined, found: string | undefined): boolean =>
-  wanted === undefined || wanted === found;
-
+/** Whether a row is one of those that were asked for. */
 export const isMeant = (
   row: DeadRow,
   filter: LetterFilter & { readonly pool?: string },

@@ -1,3 +1,4 @@
+/** The dead-letter queues that a name means. */
 import type { Connection } from './connection.ts';
 import { CliError, EXIT } from './errors.ts';
 import type { DeadLetterBox, Source } from './ports.ts';

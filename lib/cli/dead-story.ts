@@ -95,7 +95,7 @@ const CAUSES: Readonly<Record<DeadReason, string>> = {
   starved:
     'Its message used up its receives: the downstream always said "later", or the function was throttled or did not load. See its log.',
   unknown:
-    'Its worker was lost in a try that must not be repeated: ask the downstream about this idempotency key, the task id.',
+    'A try that must not be repeated ended without a known outcome: ask the downstream about this idempotency key, the task id.',
   key_parked: 'An earlier task of its key is dead: replay or skip that one first, this one comes after it.',
 };
 

@@ -1,6 +1,6 @@
 /** A dead letter whose data an operator changes: checked, shown, and otherwise byte for byte the letter that it was. */
 import { dataDigest } from '#core/claim.ts';
-import { checkValue } from '#core/contract.ts';
+import { checkValue, problemsText } from '#core/contract.ts';
 import { COMMAND_DATA_BYTES } from '#core/dispatch.ts';
 import type { Command } from '#core/envelope.ts';
 import { wireText } from '#core/json-text.ts';
@@ -45,14 +45,12 @@ export async function editLetter(
   const after = 'whole' in patch ? patch.whole : withPlaces(id, before, patch.set);
   const { input, version, orderBy } = contractOf(command.type);
   const checked = checkValue(input, after);
-  if (!checked.ok) {
-    const places = checked.problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail}`).join('; ');
+  if (!checked.ok)
     throw new CliError(
       'edit_invalid',
-      `the edited data of ${id} does not fit ${command.type} version ${version}: ${places}`,
+      `the edited data of ${id} does not fit ${command.type} version ${version}: ${problemsText(checked.problems)}`,
       'Nothing was sent. Correct the values: the contract says what its input is (lib/workflows/<name>/contract.ts).',
     );
-  }
   const key = command.partitionkey;
   if (key !== undefined && orderBy !== undefined && keyOf(command, orderBy, after) !== key)
     throw impossible(id, `its place in line hangs on "${orderBy}", which has to stay`);

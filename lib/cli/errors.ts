@@ -6,9 +6,9 @@ export const EXIT = {
   failure: 1,
   /** Unknown command, flag or argument. */
   usage: 2,
-  /** A watched run is held or failed. */
+  /** A watched run is held or failed; a replay was stopped by its canary or its failure ratio. */
   unhappy: 3,
-  /** A watched run is still running when the time is up. */
+  /** The time was up first: a watched run is still running, a pool not yet paused or drained. */
   timeout: 4,
   /** Ctrl-C, as shells count it: 128 + SIGINT. */
   interrupted: 130,

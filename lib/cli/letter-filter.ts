@@ -36,7 +36,8 @@ export function reasonOf(subject: Subject | undefined, task: StepItem | undefine
   return task.status === 'dead' ? (task.reason ?? 'dead') : `left over: ${task.status}`;
 }
 
-const equal = (wanted: string | undefined, found: string | undefined): boolean =>
+/** What is not asked for is equal to anything. */
+export const equal = (wanted: string | undefined, found: string | undefined): boolean =>
   wanted === undefined || wanted === found;
 
 /** What can be told without a look at the table. */

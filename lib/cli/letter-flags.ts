@@ -32,6 +32,13 @@ export const addLetterFlags = (command: Command, reasonFlag: '--reason' | '--bec
     .option('--since <span>', 'that died within this time only, as 2h or 7d', span)
     .option('--message <id>', "this letter only, by SQS's message id");
 
+/** For the audit: which letters were meant, but for the reason that they died for, whose flag differs. */
+export function namedLetters({ since, ...flags }: LetterFlags) {
+  const { pool, run, task, type, fingerprint, tenant, workflow, message } = flags;
+  const age = since === undefined ? undefined : `${since / 1000}s`;
+  return { pool, run, task, type, fingerprint, tenant, workflow, message, since: age };
+}
+
 /** @param reason that the letters died for, from whichever flag says so */
 export function filterOf(flags: LetterFlags, reason: string | undefined, now: number): LetterFilter {
   const { run, task, type, fingerprint, tenant, workflow, since, message } = flags;

@@ -26,8 +26,8 @@ function endedRun(value: Record<string, unknown>): string | undefined {
 }
 
 /**
- * Commands name their run and step; events name their run as subject; retry queues hold keys of items (collect) or their images (relay). Undefined: a
- * body that nothing of ours wrote.
+ * Commands name their run and step; events name their run as subject; retry queues hold keys of items (collect) or
+ * their images (relay). Undefined: a body that nothing of ours wrote.
  */
 export function subjectOf(body: string): Subject | undefined {
   let value: Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** A person's decision on a dead task: what is looked up for it, and what is said where it cannot be. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { closer } from '#core/close.ts';
-import { checkValue, type TaskContract } from '#core/contract.ts';
+import { checkValue, problemsText, type TaskContract } from '#core/contract.ts';
 import type { Resolution, RunItem, StepItem } from '#core/items.ts';
 import { runKey, splitPartition } from '#core/items.ts';
 import { wireText } from '#core/json-text.ts';
@@ -78,21 +78,16 @@ export function contractOf(type: string): TaskContract {
 export function fittingResult({ step }: Found, contract: TaskContract, result: unknown): unknown {
   const checked = checkValue(contract.output, result);
   if (checked.ok) return checked.value;
-  const places = checked.problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail}`).join('; ');
   throw new CliError(
     'result_invalid',
-    `the result does not fit ${step.type} version ${contract.version}: ${places}`,
+    `the result does not fit ${step.type} version ${contract.version}: ${problemsText(checked.problems)}`,
     'Give what its handler would have returned: the output of its contract (lib/workflows/<name>/contract.ts).',
     { exitCode: EXIT.usage },
   );
 }
 
 /** For the record: which result it was, and not what was in it. */
-export const digestOf = (value: unknown): string =>
-  createHash('sha256')
-    .update(JSON.stringify(value) ?? '')
-    .digest('hex')
-    .slice(0, 12);
+export const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 12);
 
 /**
  * Commands, straight to their work queues, as the topic would deliver them.

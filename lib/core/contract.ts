@@ -67,6 +67,7 @@ export interface TaskDefinition<I extends Schema, O extends Schema, M extends Ta
   readonly undo: string | { readonly none: string };
   /** Default `normal`. */
   readonly mode?: M;
+  /** A field of the input, see {@link TaskContract.orderBy}. Default: no order. */
   readonly orderBy?: keyof z.infer<I> & string;
 }
 
@@ -167,6 +168,10 @@ export function checkValue<S extends Schema>(
     })),
   };
 }
+
+/** Problems in one line, without the value. */
+export const problemsText = (problems: readonly Problem[]): string =>
+  problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail}`).join('; ');
 
 /** What a handler gets beside its input. */
 export interface TaskContext {

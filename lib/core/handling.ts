@@ -1,5 +1,11 @@
 /** Runs the handler of a claimed task between the checks of its input and of its result. */
-import { checkValue, type InTransaction, type TaskContext, type TaskHandler } from './contract.ts';
+import {
+  checkValue,
+  type InTransaction,
+  problemsText,
+  type TaskContext,
+  type TaskHandler,
+} from './contract.ts';
 import type { Delivery } from './delivery.ts';
 import type { Command } from './envelope.ts';
 import { ContractError, PermanentError, UnknownOutcomeError } from './errors.ts';
@@ -81,6 +87,3 @@ export function handling({ payloads, clock }: { readonly payloads: Payloads; rea
 
   return { inputOf, handled };
 }
-
-const problemsText = (problems: readonly { readonly pointer: string; readonly detail: string }[]): string =>
-  problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail}`).join('; ');

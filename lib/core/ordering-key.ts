@@ -1,10 +1,11 @@
 /** Names by which ordered pools keep tasks apart and tell copies. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Command } from './envelope.ts';
 import { ContractError } from './errors.ts';
 
-const hash = (...parts: readonly (string | number)[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32);
+/** 192 bits: no two keys of a pool share them by chance. */
+const hashOf = (...parts: readonly (string | number)[]): string =>
+  hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 32);
 
 /**
  * The partition key of a command: a hash, so that an account or a person is not named by queues and logs.
@@ -14,7 +15,7 @@ const hash = (...parts: readonly (string | number)[]): string =>
 export function partitionKeyOf(tenant: string, type: string, orderBy: string, data: unknown): string {
   const value = (data as Record<string, unknown> | null)?.[orderBy];
   if ((typeof value === 'string' && value !== '') || typeof value === 'number')
-    return hash(tenant, String(value));
+    return hashOf(tenant, String(value));
   throw new ContractError(
     `tasks of ${type} are ordered by "${orderBy}", and this input has no text or number there: map one to it`,
   );
@@ -25,4 +26,4 @@ export function partitionKeyOf(tenant: string, type: string, orderBy: string, da
  * lost), another for each new chance.
  */
 export const deduplicationId = ({ id, execution, entry }: Command, replay: number): string =>
-  hash(id, execution, entry, replay);
+  hashOf(id, execution, entry, replay);

@@ -1,10 +1,10 @@
 /** Dead letters that none of our code has seen die: each gets its reason on record. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { letterExpiry } from './dead-rows.ts';
+import { loseOf, lostMessageOf } from './deaths.ts';
 import type { Command } from './envelope.ts';
 import { errorFields } from './errors.ts';
 import { asStep, type StepItem, stepItemKey } from './items.ts';
-import { loseOf, lostMessageOf } from './outcome.ts';
 import { lineOf } from './parking.ts';
 import type { Clock, DeadLetterPeek, Log, PeekedLetter, ViewRows } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
@@ -81,7 +81,7 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
         reason,
         ...(problem === undefined ? {} : { problem }),
         bytes: Buffer.byteLength(letter.body),
-        hash: createHash('sha256').update(letter.body).digest('hex'),
+        hash: hash('sha256', letter.body),
         firstAt: letter.sentAt,
         lastAt: clock.now(),
         expiresAt: letterExpiry(letter.sentAt),

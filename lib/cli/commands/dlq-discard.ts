@@ -12,7 +12,7 @@ import {
   discard,
 } from '../discard.ts';
 import { leaf, open, reason, type Session, screenFor, whole } from '../leaf.ts';
-import { addLetterFlags, filterOf, type LetterFlags } from '../letter-flags.ts';
+import { addLetterFlags, filterOf, type LetterFlags, namedLetters } from '../letter-flags.ts';
 import type { Screen } from '../screen.ts';
 import { plural } from '../text.ts';
 
@@ -87,14 +87,12 @@ async function notesOf(
   };
 }
 
-function named(flags: DiscardFlags) {
-  const { pool, run, task, type, because, fingerprint, tenant, workflow, message, limit, since } = flags;
-  return {
-    reason: flags.reason,
-    ...{ pool, run, task, type, because, fingerprint, tenant, workflow, message, limit },
-    since: since === undefined ? undefined : `${since / 1000}s`,
-  };
-}
+const named = (flags: DiscardFlags) => ({
+  reason: flags.reason,
+  because: flags.because,
+  ...namedLetters(flags),
+  limit: flags.limit,
+});
 
 const lineOf = ({ source, task, type, messageId, reason: why }: Discarded, dryRun: boolean): string =>
   `  ${dryRun ? 'found' : 'gone'} ${source}  ${task ?? type ?? messageId}  ${why}`;

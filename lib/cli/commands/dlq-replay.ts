@@ -10,7 +10,7 @@ import { CliError, EXIT } from '../errors.ts';
 import { jsonArgument } from '../json-argument.ts';
 import { parseSet } from '../json-patch.ts';
 import { leaf, open, rate, ratio, type Session, screenFor, span, whole } from '../leaf.ts';
-import { addLetterFlags, filterOf, type LetterFlags } from '../letter-flags.ts';
+import { addLetterFlags, filterOf, type LetterFlags, namedLetters } from '../letter-flags.ts';
 import { type Replayed, type ReplayPlan, type ReplayPorts, replay } from '../replay.ts';
 import { linesOf, showReplay, tellOn } from '../replay-screen.ts';
 import type { Screen } from '../screen.ts';
@@ -170,25 +170,11 @@ async function editNotes(connection: Connection, { who, at }: Actor) {
 
 /** For the audit: of an edit the places, never the values. */
 function named(flags: ReplayFlags, patch: Patch | undefined) {
-  const { pool, run, task, type, reason, fingerprint, tenant, workflow, message, limit } = flags;
-  const { since, rate: perSecond, canary, maxFailureRatio } = flags;
+  const { reason, limit, rate: perSecond, canary, maxFailureRatio } = flags;
   const places = patch && 'set' in patch ? patch.set.map(({ pointer }) => pointer).join(' ') : 'all';
   return {
-    ...{
-      pool,
-      run,
-      task,
-      type,
-      reason,
-      fingerprint,
-      tenant,
-      workflow,
-      message,
-      limit,
-      canary,
-      maxFailureRatio,
-    },
-    since: since === undefined ? undefined : `${since / 1000}s`,
+    ...namedLetters(flags),
+    ...{ reason, limit, canary, maxFailureRatio },
     rate: perSecond,
     edit: patch === undefined ? undefined : places,
   };
