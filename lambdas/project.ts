@@ -1,4 +1,4 @@
-/** Events -> run list and timeline. The first subscriber of the events topic. */
+/** Events -> run list, timeline and index of dead letters. The first subscriber of the events topic. */
 import { dynamoClient } from '#adapters/dynamo-client.ts';
 import { dynamoViewRows } from '#adapters/dynamo-view-rows.ts';
 import { ENV } from '#core/env-names.ts';

@@ -105,8 +105,10 @@ export function definitionOf(machine: sfn.StateMachine): string {
 const STATE_BYTES = 256 * 1024;
 /** Beside what steps expose: the execution's own input, and what the team's own states add. */
 const SPARE_BYTES = 8 * 1024;
-/** Fields of a step (see core/handling.ts) under its key of 64 characters at most, quoted. 30 steps fit. */
-const MOST_EXPOSING = Math.floor((STATE_BYTES - SPARE_BYTES) / (INLINE_BYTES + 70));
+/** A step's key of 64 characters at most, with its quotes, colon and comma. */
+const KEY_BYTES = 70;
+/** Fields of a step (see core/result.ts) under its key. 30 steps fit. */
+const MOST_EXPOSING = Math.floor((STATE_BYTES - SPARE_BYTES) / (INLINE_BYTES + KEY_BYTES));
 
 function problemsOf({ states, canFollow }: StateGraph, steps: readonly Step[]): string[] {
   const stepOf = new Map(steps.map((step) => [step.stateName, step]));

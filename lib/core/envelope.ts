@@ -34,7 +34,10 @@ export interface Command extends Envelope {
   /** ISO 8601: when the step gives up. A hint; the item decides. */
   readonly deadline: string;
   readonly trylimit: number;
-  /** Ordered pools: tasks with the same one take effect in order. @see https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/partitioning.md */
+  /**
+   * Ordered pools: tasks with the same one take effect in order.
+   * @see https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/partitioning.md
+   */
   readonly partitionkey?: string;
 }
 

@@ -208,6 +208,7 @@ export interface KeyItem extends Key {
 export const OPEN_SHARDS = 16;
 /** Ended runs stay in the index, apart from the open ones, until all of them is told: minutes. */
 export const ENDED_SHARDS = 4;
+/** Runs are spread over shards by their id's last character, which is random. */
 const shardOf = (runId: string, shards: number): number => runId.charCodeAt(runId.length - 1) % shards;
 export const openShard = (runId: string): string => `OPEN#${shardOf(runId, OPEN_SHARDS)}`;
 export const endedShard = (runId: string): string => `ENDED#${shardOf(runId, ENDED_SHARDS)}`;

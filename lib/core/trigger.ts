@@ -113,5 +113,3 @@ export function trigger(ports: TriggerPorts) {
 
   return { start };
 }
-
-/** Open runs are spread over shards by their id's last character, which is random. */

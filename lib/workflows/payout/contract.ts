@@ -1,4 +1,7 @@
-/** The reference of ordered pools and of modes: debit an account, in order and exactly once, then send the money, once at most. */
+/**
+ * The reference of ordered pools and of modes: debit an account, in order and exactly once, then send the money, once at
+ * most.
+ */
 import * as z from 'zod/mini';
 import { defineTask, defineWorkflow } from '#core/contract.ts';
 

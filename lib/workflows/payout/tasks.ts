@@ -2,7 +2,6 @@
 import { handle, type TaskHandler } from '#core/contract.ts';
 import type { Downstream } from '#core/downstream.ts';
 import { PermanentError, UnknownOutcomeError } from '#core/errors.ts';
-
 import { debitAccount, sendPayout } from './contract.ts';
 
 /** The table of accounts: entry 0 of an account is its head, the others are what was booked. */
