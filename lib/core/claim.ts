@@ -137,7 +137,7 @@ export type Verdict =
 
 /** A copy of a dead task that somebody sent back on purpose. */
 function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
-  // A person's word: still to come, or given.
+  // A person's word is still to come, or somebody has said no: the handler, or a person.
   if (dead.reason === 'unknown' || isRefused(dead)) return false;
   if (request.replay > (dead.replay ?? 0)) return true;
   return (
