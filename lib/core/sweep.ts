@@ -147,13 +147,21 @@ export function sweeper(ports: SweepPorts) {
     const { run, steps } = splitPartition(items);
     if (run === undefined) return undefined;
     if (run.closedAt !== undefined) return checkEnded(items, log);
-    await tell(run.runId, items, log);
+    try {
+      await mend(run, steps, log);
+    } finally {
+      // Neither waits for the other: the table of views may be away, or the run's execution.
+      await tell(run.runId, items, log);
+    }
+    const touched = await store.update(checkedRunOf(run, clock.now()));
+    return touched.item && asRun(touched.item);
+  }
+
+  async function mend(run: RunItem, steps: readonly StepItem[], log: Log): Promise<void> {
     const deployed = ports.workflows.get(run.workflow);
     if (deployed === undefined) log.error('open run of a workflow that is not deployed', { run: run.runId });
     else if (run.status === 'running') await checkRunning(run, steps, deployed, log);
     else await checkHeld(run, steps, deployed, log);
-    const touched = await store.update(checkedRunOf(run, clock.now()));
-    return touched.item && asRun(touched.item);
   }
 
   async function checkRunning(

@@ -413,6 +413,27 @@ describe('a running run', () => {
     ]);
   });
 
+  const told = aRun({ outbox: runOutbox(aRun(), RUN_EVENTS.started, {}, T0 - SECOND) });
+  const away = () => Promise.reject(new PortUnavailable('throttled'));
+
+  test.each<[string, Partial<SweepPorts>]>([
+    ['the views are away', { views: { timeline: away } }],
+    ['nobody can say how many events wait', { retelling: { waiting: away, tell: away } }],
+  ])('is started though %s, and stays due', async (_what, ports) => {
+    const { sweep, started, runNow } = await scene({ run: told, execution: undefined, ports });
+    expect(await sweep()).toMatchObject({ checked: 0, failed: 1 });
+    expect(started().map(({ name }) => name)).toEqual([RUN_ID]);
+    expect(await runNow()).toEqual(told);
+  });
+
+  test('is told of though its execution cannot be asked for, and stays due', async () => {
+    const executions = { ...memoryExecutions(), describe: away };
+    const { sweep, retold, runNow } = await scene({ run: told, ports: { executions } });
+    expect(await sweep()).toMatchObject({ checked: 0, failed: 1 });
+    expect(retold).toHaveLength(1);
+    expect(await runNow()).toEqual(told);
+  });
+
   test('that was resumed but never started is started, too', async () => {
     const { sweep, started } = await scene({ run: aRun({ execution: 2 }), execution: undefined });
     await sweep();
