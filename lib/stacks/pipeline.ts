@@ -15,10 +15,11 @@ import { type PoolOptions, WorkerPool } from '#constructs/worker-pool.ts';
 import { Workflow } from '#constructs/workflow.ts';
 import { grantAnswers, startsWorkflows } from '#constructs/workflow-access.ts';
 import { ENV } from '#core/env-names.ts';
+import { BY_STATUS_INDEX, BY_WORKFLOW_INDEX, OPEN_INDEX } from '#core/tables.ts';
 import type { WorkflowDefinition } from '#workflows/deployed.ts';
 import { writeOutputs } from './outputs.ts';
 import type { StageSettings } from './stages.ts';
-import { OPEN_INDEX, type StateStack, VIEW_INDEXES } from './state.ts';
+import type { StateStack } from './state.ts';
 import type { StubsStack } from './stubs.ts';
 
 export interface PipelineProps {
@@ -79,7 +80,7 @@ export class PipelineStack extends Stack {
     const sweep = new Sweep(this, 'Sweep', {
       ...shared,
       views,
-      openIndex: OPEN_INDEX,
+      openIndex: OPEN_INDEX.name,
       commands,
       workflows,
       projectInbox: project.inbox.queue,
@@ -105,7 +106,7 @@ export class PipelineStack extends Stack {
       environment: tenants,
       uses: [
         onTable(ENV.stateTable, state, ['Query']),
-        onTable(ENV.viewsTable, views, ['Query'], VIEW_INDEXES),
+        onTable(ENV.viewsTable, views, ['Query'], [BY_WORKFLOW_INDEX.name, BY_STATUS_INDEX.name]),
         onPayloads(payloads, ['GetObject']),
       ],
     });

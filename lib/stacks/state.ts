@@ -1,10 +1,14 @@
 import { Duration, aws_dynamodb as dynamodb, Stack, aws_s3 as s3, Validations } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { PAYLOAD_PREFIX } from '#constructs/access.ts';
+import { BY_STATUS_INDEX, BY_WORKFLOW_INDEX, DEAD_INDEX, OPEN_INDEX, TABLE_KEY } from '#core/tables.ts';
 import type { StageSettings } from './stages.ts';
 
 const { STRING, NUMBER } = dynamodb.AttributeType;
-const KEYS = { partitionKey: { name: 'PK', type: STRING }, sortKey: { name: 'SK', type: STRING } };
+const KEYS = {
+  partitionKey: { name: TABLE_KEY.partition, type: STRING },
+  sortKey: { name: TABLE_KEY.sort, type: STRING },
+};
 
 /**
  * How long a payload is kept. Its run's items live until 90 days after the close, a message 4 + 14 days; what is left
@@ -12,10 +16,12 @@ const KEYS = { partitionKey: { name: 'PK', type: STRING }, sortKey: { name: 'SK'
  */
 const PAYLOAD_DAYS = 400;
 
-/** Indexes, by the name that readers use. */
-export const OPEN_INDEX = 'open';
-export const VIEW_INDEXES = ['byWorkflow', 'byStatus'] as const;
-const DEAD_INDEX = 'dead';
+/** An index whose keys are strings, with all attributes. */
+const indexOf = ({ name, partition, sort }: Record<'name' | 'partition' | 'sort', string>) => ({
+  indexName: name,
+  partitionKey: { name: partition, type: STRING },
+  sortKey: { name: sort, type: STRING },
+});
 
 /** What must survive: the books, the read models and the payloads. */
 export class StateStack extends Stack {
@@ -32,7 +38,7 @@ export class StateStack extends Stack {
     const kept = {
       ...KEYS,
       billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
-      timeToLiveAttribute: 'expiresAt',
+      timeToLiveAttribute: TABLE_KEY.expiry,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       deletionProtection: stage.protect,
       removalPolicy: stage.removalPolicy,
@@ -42,27 +48,13 @@ export class StateStack extends Stack {
       stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
     });
     this.state.addGlobalSecondaryIndex({
-      indexName: OPEN_INDEX,
-      partitionKey: { name: 'openShard', type: STRING },
-      sortKey: { name: 'checkAt', type: NUMBER },
+      ...indexOf(OPEN_INDEX),
+      sortKey: { name: OPEN_INDEX.sort, type: NUMBER },
       projectionType: dynamodb.ProjectionType.KEYS_ONLY,
     });
     this.views = new dynamodb.Table(this, 'Views', kept);
-    const [byWorkflow, byStatus] = VIEW_INDEXES;
-    for (const [indexName, key] of [
-      [byWorkflow, 'workflowKey'],
-      [byStatus, 'statusKey'],
-    ] as const)
-      this.views.addGlobalSecondaryIndex({
-        indexName,
-        partitionKey: { name: key, type: STRING },
-        sortKey: { name: 'runId', type: STRING },
-      });
-    this.views.addGlobalSecondaryIndex({
-      indexName: DEAD_INDEX,
-      partitionKey: { name: 'deadShard', type: STRING },
-      sortKey: { name: 'deadSort', type: STRING },
-    });
+    for (const index of [BY_WORKFLOW_INDEX, BY_STATUS_INDEX, DEAD_INDEX])
+      this.views.addGlobalSecondaryIndex(indexOf(index));
     const { timeToLiveAttribute: _neverExpires, ...booked } = kept;
     this.accounts = new dynamodb.Table(this, 'Accounts', {
       ...booked,
