@@ -1,12 +1,12 @@
 /** Every minute: open runs that are due, and whatever fell through. */
 import { dynamoClient } from '#adapters/dynamo-client.ts';
 import { dynamoStore } from '#adapters/dynamo-store.ts';
-import { dynamoViewRows } from '#adapters/dynamo-view-rows.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { sfnAnswers, sfnClient, sfnExecutions } from '#adapters/sfn.ts';
 import { sqsClient, sqsCommands, sqsQueueDepth, sqsRetelling } from '#adapters/sqs.ts';
 import { sqsDeadLetterPeek } from '#adapters/sqs-letters.ts';
 import { systemClock } from '#adapters/system.ts';
+import { viewRows } from '#adapters/view-rows.ts';
 import { closer } from '#core/close.ts';
 import { type DeployedWorkflow, ENV } from '#core/env-names.ts';
 import { DEPLOYMENT, METRIC } from '#core/metric-names.ts';
@@ -23,7 +23,7 @@ const store = dynamoStore(dynamo, stateTable);
 const sfn = sfnClient();
 const sqs = sqsClient();
 const workQueues = requiredJson<Record<string, string>>(ENV.workQueues);
-const views = dynamoViewRows(dynamo, required(ENV.viewsTable));
+const views = viewRows(dynamoStore(dynamo, required(ENV.viewsTable)));
 const payloads = s3Payloads({ bucket: required(ENV.payloadBucket) });
 const { sweep } = sweeper({
   store,

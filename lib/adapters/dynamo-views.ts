@@ -5,8 +5,9 @@ import type { RunListQuery, RunRow, Views } from '#core/ports.ts';
 import { DEAD_INDEX } from '#core/tables.ts';
 import { toItem } from './attribute-value.ts';
 import { call } from './call.ts';
-import { dynamoViewRows } from './dynamo-view-rows.ts';
+import { dynamoStore } from './dynamo-store.ts';
 import { asDeadRow, asRunRow, deadBounds, deadShard, runSource } from './view-items.ts';
+import { viewRows } from './view-rows.ts';
 
 /** Requests of one filtered page: a rare workflow cannot make one call long. A page may be short and go on. */
 const MAX_READS = 5;
@@ -86,7 +87,7 @@ async function listDead(
 
 /** @param table name of table `views`, with its indexes `byWorkflow`, `byStatus` and `dead` */
 export const dynamoViews = (client: DynamoDBClient, table: string): Views => ({
-  ...dynamoViewRows(client, table),
+  ...viewRows(dynamoStore(client, table)),
   listRuns: (query) => listRuns(client, table, query),
   listDead: (query) => listDead(client, table, query),
 });

@@ -1,7 +1,6 @@
-/** Read models on DynamoDB, row by row: apart from the lists, so that those who only write do not carry them. */
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+/** Read models row by row: apart from the lists, so that those who only write do not carry them. */
 import type { ViewRows } from '#core/ports.ts';
-import { dynamoStore } from './dynamo-store.ts';
+import type { Store } from '#core/store.ts';
 import {
   asDeadMessage,
   asRunRow,
@@ -18,9 +17,8 @@ import {
   timelinePut,
 } from './view-items.ts';
 
-/** @param table name of table `views` */
-export function dynamoViewRows(client: DynamoDBClient, table: string): ViewRows {
-  const store = dynamoStore(client, table);
+/** @param store on table `views` */
+export function viewRows(store: Store): ViewRows {
   return {
     putRunRow: async (row) => void (await store.put(runRowPut(row))),
     addToTimeline: async (entry) => void (await store.put(timelinePut(entry))),

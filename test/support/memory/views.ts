@@ -1,23 +1,6 @@
 /** Read models in memory. */
-import {
-  asDeadMessage,
-  asDeadRow,
-  asRunRow,
-  asTimelineEntry,
-  deadBounds,
-  deadClose,
-  deadMessageClose,
-  deadMessageKey,
-  deadPut,
-  deadRunKey,
-  deadShard,
-  openRows,
-  runRowKey,
-  runRowPut,
-  runSource,
-  timelineKey,
-  timelinePut,
-} from '#adapters/view-items.ts';
+import { asDeadRow, asRunRow, deadBounds, deadShard, runSource } from '#adapters/view-items.ts';
+import { viewRows } from '#adapters/view-rows.ts';
 import type { Views } from '#core/ports.ts';
 import type { Item } from '#core/store.ts';
 import { DEAD_INDEX } from '#core/tables.ts';
@@ -26,7 +9,7 @@ import { memoryStore } from './store.ts';
 export function memoryViews(): Views {
   const store = memoryStore();
   return {
-    putRunRow: async (row) => void (await store.put(runRowPut(row))),
+    ...viewRows(store),
     listRuns: async (query) => {
       const { partition, workflow } = runSource(query);
       const found = store
@@ -40,18 +23,6 @@ export function memoryViews(): Views {
       const last = rows.at(-1)?.runId;
       return { rows, ...(last !== undefined && found.length > rows.length && { next: last }) };
     },
-    addToTimeline: async (entry) => void (await store.put(timelinePut(entry))),
-    timeline: async (runId) => (await store.partition(timelineKey(runId))).map(asTimelineEntry),
-    runRow: async (tenant, runId) => {
-      const item = await store.get(runRowKey(tenant, runId));
-      return item && asRunRow(item);
-    },
-    putDead: async (row) => void (await store.put(deadPut(row))),
-    closeDead: async (closed) => void (await store.put(deadClose(closed))),
-    closeDeadMessage: async (messageId, expiresAt) =>
-      void (await store.put(deadMessageClose(messageId, expiresAt))),
-    deadOfRun: async (runId) => openRows(await store.partition(deadRunKey(runId))),
-    deadMessage: async (messageId) => asDeadMessage(await store.get(deadMessageKey(messageId))),
     listDead: async (query) => {
       const { from, until } = deadBounds(query);
       const sortOf = (item: Item): string => String(item[DEAD_INDEX.sort]);
