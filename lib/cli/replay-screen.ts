@@ -63,7 +63,7 @@ export function showReplay(screen: Screen, dryRun: boolean, report: ReplayReport
     );
   if (undecided > 0)
     screen.print(
-      `${undecided} wait for a person's word, which no copy replaces: npx edow task resolve --help`,
+      `${undecided} wait for a person's word or were refused, which no copy changes: npx edow task resolve --help`,
     );
   if (!complete) screen.print('There may be more: run this again.');
   if (sent.length > 0 && !dryRun && stopped === undefined)

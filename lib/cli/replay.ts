@@ -5,7 +5,7 @@
  * Each letter is sent first and deleted second. A crash between the two leaves it in both queues; the next replay sends
  * it again under the same number, which the worker's claim takes for a duplicate: one new chance, not two.
  */
-import { isRefused, type StepItem } from '#core/items.ts';
+import { isBeyondTries, type StepItem } from '#core/items.ts';
 import type { LetterEdit } from './edit.ts';
 import type { Difference } from './json-patch.ts';
 import { replaysOf, type Subject, subjectOf } from './letter.ts';
@@ -63,7 +63,7 @@ export interface ReplayReport {
   readonly left: number;
   /** Bodies that no function of ours can read: sent back, they would only return. */
   readonly unreadable: number;
-  /** Tasks that wait for a person's word: a copy is no new chance for them. */
+  /** Tasks that wait for a person's word, or were refused: a copy is no new chance for them. */
   readonly undecided: number;
   /** Letters with ten attributes of others: a replay's number does not fit. */
   readonly crowded: number;
@@ -124,7 +124,7 @@ export async function replay(
     const first = await judged(lookUp, letter, subject, filter);
     if (first === undefined) return stays('left');
     if (subject === undefined) return stays('unreadable');
-    if (waitsForPerson(first.task)) return stays('undecided');
+    if (first.task !== undefined && isBeyondTries(first.task)) return stays('undecided');
     const isDead = first.task?.status === 'dead';
     // Only what a worker acts on says anything about a fix; only that has data that matters.
     if (!isDead && (guarded.isCanary() || plan.edit !== undefined)) return stays('left');
@@ -176,9 +176,6 @@ export async function replay(
     ...(stopped !== undefined && { stopped }),
   };
 }
-
-const waitsForPerson = (task: StepItem | undefined): boolean =>
-  task?.status === 'dead' && (task.reason === 'unknown' || isRefused(task));
 
 /**
  * One more than this copy has had, and more than a replay that has already revived the task: the claim takes only a

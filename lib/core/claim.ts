@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { deadAsRead } from './deaths.ts';
 import type { Command } from './envelope.ts';
-import { isRefused, pairOf, type StepItem, stepItemKey } from './items.ts';
+import { isBeyondTries, pairOf, type StepItem, stepItemKey } from './items.ts';
 import { LEASE_GRACE_MS, visibilitySeconds } from './retry.ts';
 import {
   addToSet,
@@ -137,8 +137,7 @@ export type Verdict =
 
 /** A copy of a dead task that somebody sent back on purpose. */
 function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
-  // A person's word is still to come, or somebody has said no: the handler, or a person.
-  if (dead.reason === 'unknown' || isRefused(dead)) return false;
+  if (isBeyondTries(dead)) return false;
   if (request.replay > (dead.replay ?? 0)) return true;
   return (
     request.messageId !== dead.deadMessageId &&

@@ -9,7 +9,7 @@ import {
   asStep,
   executionOf,
   executionOrder,
-  isRefused,
+  isBeyondTries,
   type RunItem,
   runKey,
   type StepItem,
@@ -91,9 +91,6 @@ export const resetDeadOf = (step: StepItem): Update => ({
     resolvedBy: gone,
   },
 });
-
-/** A person's matter, or a refusal: no new execution tries it again. */
-const isDecided = (step: StepItem): boolean => step.reason === 'unknown' || isRefused(step);
 
 /** It fails each execution that comes to it. */
 const keepDeadOf = (step: StepItem): Update => ({
@@ -195,7 +192,7 @@ export function dispatcher(ports: DispatchPorts) {
   async function answeredOrReset(step: StepItem, log: Log): Promise<StepItem | undefined> {
     let current = step;
     if (current.status === 'dead' && (current.outcomeExecution ?? 0) < current.execution) {
-      const reset = await store.update(isDecided(current) ? keepDeadOf(current) : resetDeadOf(current));
+      const reset = await store.update(isBeyondTries(current) ? keepDeadOf(current) : resetDeadOf(current));
       if (reset.item === undefined) return undefined;
       current = asStep(reset.item);
     }

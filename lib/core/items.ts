@@ -240,6 +240,10 @@ export const taskIdOf = (runId: string, stepKey: string, index = 0): string => `
 export const isRefused = ({ status, failure }: StepItem): boolean =>
   status === 'dead' && failure?.refused === true;
 
+/** No copy and no new execution tries it again: what it did is a person's to say, or somebody has said no. */
+export const isBeyondTries = (step: StepItem): boolean =>
+  (step.status === 'dead' && step.reason === 'unknown') || isRefused(step);
+
 /** Stored items as what they are; the key says which. */
 export const asStep = (item: Item): StepItem => item as unknown as StepItem;
 export const asRun = (item: Item): RunItem => item as unknown as RunItem;

@@ -1,7 +1,7 @@
 /**
  * Ordered pools: tasks of one key take effect in order. A task that dies parks its key in the transaction of its death:
  * it is the head of a line, and what comes later dies at its claim and joins the line. Only the head may be claimed
- * again; once it is finished (done, or cancelled: an operator's skip), the next claim of the key moves the line on.
+ * again; once it is finished (done, refused, or cancelled with its run), the next claim of the key moves the line on.
  *
  * The line is a list of task ids through the items: PARK holds its `head` and `last`, each task the one that follows.
  */

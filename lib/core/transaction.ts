@@ -15,10 +15,8 @@ export function errorOf(refusals: readonly (Refusal | undefined)[], made: Handle
   const invalid = refusals.findIndex((refusal) => refusal?.why === 'invalid');
   if (invalid >= 0)
     return new PermanentError(
-      `DynamoDB does not take write ${invalid - 1} of the handler: look at its keys and values`,
-      {
-        noEffect: true,
-      },
+      `DynamoDB does not take ${invalid === 0 ? "the task's own write" : `write ${invalid - 1} of the handler`}: look at its keys and values`,
+      { noEffect: true },
     );
   const refused = refusals.flatMap((refusal, at): RefusedWrite[] =>
     refusal?.why === 'condition' ? [{ index: at - 1, item: refusal.item }] : [],

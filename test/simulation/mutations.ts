@@ -347,14 +347,16 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a redrive revives a task whose outcome is not known',
-    patches: [core('claim', "if (dead.reason === 'unknown' || ", 'if (')],
+    patches: [
+      core('claim', 'if (isBeyondTries(dead))', "if (isBeyondTries({ ...dead, reason: 'permanent' }))"),
+    ],
   },
   {
     name: 'a new execution resets a task whose outcome is not known',
     patches: [
       core(
         'dispatch',
-        'isDecided(current) ? keepDeadOf(current) : resetDeadOf(current)',
+        'isBeyondTries(current) ? keepDeadOf(current) : resetDeadOf(current)',
         'current.deaths === undefined ? keepDeadOf(current) : resetDeadOf(current)',
       ),
     ],

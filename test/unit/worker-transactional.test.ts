@@ -155,14 +155,17 @@ describe('H05 each reason of a cancelled transaction is judged on its own', () =
     },
   );
 
-  test('what DynamoDB does not take is permanent, and had no effect', async () => {
-    const { bench, disposition } = await delivered([[undefined, 'invalid']]);
+  test.each([
+    ['write 0 of the handler', [undefined, 'invalid']],
+    ["the task's own write", ['invalid', undefined]],
+  ] as const)('what DynamoDB does not take is permanent, and had no effect: %s', async (what, refusals) => {
+    const { bench, disposition } = await delivered([refusals]);
     expect(disposition).toEqual(BURN);
     expect(await bench.now()).toMatchObject({
       status: 'dead',
       reason: 'permanent',
       clean: 1,
-      failure: { message: expect.stringContaining('write 0 of the handler') },
+      failure: { message: expect.stringContaining(what) },
     });
   });
 
