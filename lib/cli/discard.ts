@@ -16,6 +16,8 @@ export interface DiscardPorts {
 export interface DiscardPlan {
   readonly boxes: readonly DeadLetterBox[];
   readonly filter: LetterFilter;
+  /** Message ids of what may be thrown away. Default: all that match. */
+  readonly only?: ReadonlySet<string>;
   /** Letters thrown away at most. Default: all that match. */
   readonly limit?: number;
   readonly dryRun: boolean;
@@ -52,7 +54,8 @@ export async function discard(
 
   async function handle(box: DeadLetterBox, letter: DeadLetter): Promise<boolean> {
     const subject = subjectOf(letter.body);
-    const found = isOver() ? undefined : await judged(lookUp, letter, subject, plan.filter);
+    const isMeant = !isOver() && (plan.only?.has(letter.messageId) ?? true);
+    const found = isMeant ? await judged(lookUp, letter, subject, plan.filter) : undefined;
     if (found === undefined) {
       tally.left += 1;
       return false;

@@ -33,6 +33,8 @@ export interface ReplayPorts {
 export interface ReplayPlan {
   readonly sources: readonly Source[];
   readonly filter: LetterFilter;
+  /** Message ids of what may be sent. Default: all that match. */
+  readonly only?: ReadonlySet<string>;
   /** Letters sent at most. Default: all. */
   readonly limit?: number;
   /** Letters a second in the long run, and at once. */
@@ -119,7 +121,7 @@ export async function replay(
 
   /** True: the letter is no longer in the dead-letter queue. */
   async function handle(source: Source, letter: DeadLetter): Promise<boolean> {
-    if (isOver()) return stays('left');
+    if (isOver() || plan.only?.has(letter.messageId) === false) return stays('left');
     const subject = subjectOf(letter.body);
     const first = await judged(lookUp, letter, subject, filter);
     if (first === undefined) return stays('left');

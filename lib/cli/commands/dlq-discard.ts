@@ -64,8 +64,12 @@ async function act(session: Session, flags: DiscardFlags): Promise<void> {
   if (flags.dryRun === true || count === 0) return show(screen, flags.dryRun === true, look);
   await confirm(session, screen, flags.yes === true, `Throw ${plural(count, 'dead letter')} away for good?`);
   const report = await audited(connection, 'dlq discard', named(flags), async (notes, actor) => {
-    // No more than what was shown: letters that came meanwhile are for the next look.
-    const bounded = { ...plan, limit: count };
+    // What was shown and nothing else: queues hand out in no order, and letters may have come meanwhile.
+    const bounded = {
+      ...plan,
+      limit: count,
+      only: new Set(look.discarded.map(({ messageId }) => messageId)),
+    };
     const note = await notesOf(connection, actor, flags.reason);
     const result = await discard({ ...ports, note }, bounded, () => {
       notes.counts['discarded'] = (notes.counts['discarded'] ?? 0) + 1;

@@ -85,7 +85,7 @@ async function act(session: Session, flags: ReplayFlags): Promise<void> {
   const plan = await planOf(connection, flags, patch);
   const ports = { letters: connection.letters, lookUp: connection.lookUp, now: Date.now, sleep };
   if (dryRun) return showReplay(screen, true, await replay(ports, { ...plan, dryRun }, tellOn(screen, true)));
-  if (patch !== undefined) await showEdits(session, screen, flags, ports, plan);
+  const only = patch && (await showEdits(session, screen, flags, ports, plan));
   const report = await audited(connection, 'dlq replay', named(flags, patch), async (notes, actor) => {
     const told = tellOn(screen, false);
     const counting = (replayed: Replayed): void => {
@@ -94,7 +94,8 @@ async function act(session: Session, flags: ReplayFlags): Promise<void> {
       told.sent(replayed);
     };
     const noteEdit = await editNotes(connection, actor);
-    const result = await replay({ ...ports, noteEdit }, plan, { ...told, sent: counting });
+    const chosen = { ...plan, ...(only !== undefined && { only }) };
+    const result = await replay({ ...ports, noteEdit }, chosen, { ...told, sent: counting });
     const { left, unreadable, undecided, outcomes, stopped } = result;
     Object.assign(notes.counts, { sent: result.sent.length, left, unreadable, undecided });
     if (outcomes !== undefined)
@@ -142,20 +143,25 @@ async function planOf(
   };
 }
 
-/** Every edit is shown and checked before the first copy is sent. */
+/**
+ * Every edit is shown and checked before the first copy is sent.
+ * @returns message ids of the letters that were shown: queues hand out in no order, and others may come meanwhile
+ */
 async function showEdits(
   session: Session,
   screen: Screen,
   flags: ReplayFlags,
   ports: ReplayPorts,
   plan: ReplayPlan,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const { sent } = await replay(ports, { ...plan, dryRun: true });
+  const shown = new Set(sent.map(({ messageId }) => messageId));
   const edited = sent.filter(({ changes }) => changes !== undefined);
   for (const replayed of edited) for (const line of linesOf(replayed)) screen.say(line);
-  if (edited.length === 0) return;
+  if (edited.length === 0) return shown;
   const question = `Send ${plural(edited.length, 'edited copy', 'edited copies')} (of ${sent.length})?`;
   await confirm(session, screen, flags.yes === true, question);
+  return shown;
 }
 
 /** On the task first: its worker knows other data then. */

@@ -104,6 +104,20 @@ describe('dlq discard', () => {
     expect([removed, left()]).toEqual([2, ['m-bad', 'm-gone']]);
   });
 
+  test('what was shown is thrown away and nothing else, in whatever order the queue hands out', async () => {
+    const { connection, discard, left } = await given();
+    const { receive } = connection.letters;
+    connection.letters.receive = async (...args) => {
+      const batch = [...(await receive(...args))];
+      // The second look sees them the other way round.
+      connection.letters.receive = async (...more) => [...(await receive(...more))].reverse();
+      return batch;
+    };
+    const { out } = await discard('--limit', '2', '--reason', 'x', '--yes');
+    expect(left()).toEqual(['m-bad', 'm-gone']);
+    expect(out).toContain('2 dead letters thrown away');
+  });
+
   test('nothing that matches: nobody is asked, nothing is on record', async () => {
     const { discard, audit } = await given();
     const { exitCode, out } = await discard('--pool', 'project', '--reason', 'x');

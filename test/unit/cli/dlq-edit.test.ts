@@ -42,9 +42,8 @@ const dead = aDeadStep({
   type: shipOrder.type,
 });
 
-async function given(body: string, step: StepItem = dead) {
-  const one = letter(body, { messageId: 'm-1' });
-  const queues = fakeQueues({ shipping: [one] });
+async function given(body: string, step: StepItem = dead, ids = ['m-1']) {
+  const queues = fakeQueues({ shipping: ids.map((messageId) => letter(body, { messageId })) });
   const cloud = fakeConnection({ queues });
   await seed(cloud.store, step);
   const lookUp = async () => asStep((await cloud.store.get(stepItemKey(RUN, 'ShipOrder'))) as Item);
@@ -82,6 +81,20 @@ describe('--set', () => {
       arguments: { edit: '/lines/0/quantity' },
       counts: { sent: 1, edited: 1 },
     });
+  });
+
+  test('what was shown is sent and nothing else, in whatever order the queue hands out', async () => {
+    const { connection, replay, queues } = await given(JSON.stringify(command()), dead, ['m-1', 'm-2']);
+    const { receive } = connection.letters;
+    connection.letters.receive = async (...args) => {
+      const batch = [...(await receive(...args))];
+      // The second look sees them the other way round.
+      connection.letters.receive = async (...more) => [...(await receive(...more))].reverse();
+      return batch;
+    };
+    await replay('--set', '/lines/0/quantity=2', '--limit', '1', '--yes');
+    expect(queues.sent.map(({ of }) => of)).toEqual(['m-1']);
+    expect(queues.left('shipping')).toEqual(['m-2']);
   });
 
   test('a value that is there already makes no edit', async () => {
