@@ -1,8 +1,8 @@
 /**
  * `npm run bench:worker`: CPU and heap per record of our worker chain against the same task in the usual build
  * (middy, Powertools batch, idempotency and logger): same stubbed client (see worker/stub-client.ts for what that
- * leaves out), same credential alias, one log line a record, one process, alternating rounds, medians. Then size and cold import of the two bundles, and a flood of
- * finished messages.
+ * leaves out), same credential alias, one log line a record, one process, alternating rounds, medians. Then size and cold
+ * import of the two bundles, and a flood of finished messages.
  *
  * Where our 27 kB a record go (sampled allocations): the two writes as plain data 3.0, their expressions and values 4.5,
  * the SDK's two command objects 2.5, promises and frames of some fifteen awaits 6, logs of a record and its line 2.9,

@@ -1,7 +1,6 @@
 /** The real `cdk bootstrap` and `cdk deploy`, pointed at the local cloud. */
 
 import { readFile, rm } from 'node:fs/promises';
-import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { failureLines, progressOf } from './cdk-lines.ts';
@@ -12,6 +11,7 @@ import { mendOrderedTopics } from './ordered-topics.ts';
 import { PROJECT_ROOT } from './places.ts';
 import { commandOf } from './processes.ts';
 import { runProgram } from './run-program.ts';
+import { sdkConfig } from './sdk-config.ts';
 
 const CDK = join(PROJECT_ROOT, 'node_modules', '.bin', 'cdk');
 
@@ -92,12 +92,7 @@ export async function deploy(deployment: Deployment): Promise<Outputs> {
 }
 
 async function isBootstrapped(cloud: Cloud): Promise<boolean> {
-  const client = new CloudFormationClient({
-    endpoint: cloud.endpoint,
-    region: REGION,
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    requestHandler: { httpsAgent: new Agent({ ca: await readFile(cloud.certificate) }) },
-  });
+  const client = new CloudFormationClient(await sdkConfig(cloud));
   try {
     await client.send(new DescribeStacksCommand({ StackName: TOOLKIT_STACK }));
     return true;

@@ -19,6 +19,17 @@ const throwing = (error: unknown) => async () => {
   throw error;
 };
 
+/** A task whose worker never came back; its lease ended as it was entered. */
+const leftBehind = aStep({
+  status: 'claimed',
+  fence: 1,
+  tries: 1,
+  started: 1,
+  owner: 'gone',
+  leaseUntil: aStep().entered,
+  atMostOnce: true,
+});
+
 /** A worker that took the task and never came back. */
 async function lost(contract: TaskContract = once) {
   const bench = await workBench({
@@ -44,16 +55,7 @@ describe('a task of mode atMostOnce', () => {
   });
 
   test('whose worker was lost is not handled again: it waits for a person, its message goes to the dead letters', async () => {
-    const step = aStep({
-      status: 'claimed',
-      fence: 1,
-      tries: 1,
-      started: 1,
-      owner: 'gone',
-      leaseUntil: aStep().entered,
-      atMostOnce: true,
-    });
-    const bench = await workBench({ step, contract: once });
+    const bench = await workBench({ step: leftBehind, contract: once });
     bench.clock.pass(LEASE_GRACE_MS);
     expect(await bench.deliver({ receiveCount: 2 })).toEqual(BURN);
     expect(bench.calls).toEqual([]);
@@ -66,16 +68,7 @@ describe('a task of mode atMostOnce', () => {
   });
 
   test('neither by a first receive, which does not look before it claims', async () => {
-    const step = aStep({
-      status: 'claimed',
-      fence: 1,
-      tries: 1,
-      started: 1,
-      owner: 'gone',
-      leaseUntil: aStep().entered,
-      atMostOnce: true,
-    });
-    const bench = await workBench({ step, contract: once });
+    const bench = await workBench({ step: leftBehind, contract: once });
     bench.clock.pass(LEASE_GRACE_MS);
     expect(await bench.deliver({ messageId: 'another' })).toEqual(BURN);
     expect(bench.calls).toEqual([]);

@@ -11,6 +11,16 @@ import { ACK, again, BURN } from '#test/work-bench.ts';
 
 const broken = () => new PermanentError('poison');
 
+/** A task of mode `atMostOnce` whose worker was lost: its lease ends now. */
+const lostAt = (leaseUntil: number) => ({
+  status: 'claimed',
+  tries: 1,
+  fence: 1,
+  owner: 'gone',
+  leaseUntil,
+  atMostOnce: true,
+});
+
 /** A died; B and C of its key followed it. */
 async function parked(names = ['A', 'B', 'C', 'D', 'E']) {
   const bench = await orderedBench();
@@ -311,16 +321,10 @@ describe('deaths without a handler', () => {
 
   test('of an atMostOnce task whose worker was lost behind the line: unknown, in its place', async () => {
     const bench = await parked();
-    const step = await bench.stepOf('D');
-    const lost = {
-      status: 'claimed',
-      tries: 1,
-      fence: 1,
-      owner: 'gone',
-      leaseUntil: bench.clock.now(),
-      atMostOnce: true,
-    };
-    await bench.memory.put({ item: { ...step, ...lost } as never, when: { all: [] } });
+    await bench.memory.put({
+      item: { ...(await bench.stepOf('D')), ...lostAt(bench.clock.now()) } as never,
+      when: { all: [] },
+    });
     bench.clock.pass(20 * SECOND);
     expect(await bench.deliver('D')).toEqual(BURN);
     expect(await bench.stepOf('D')).toMatchObject({ reason: 'unknown' });
@@ -340,15 +344,10 @@ describe('deaths without a handler', () => {
     await bench.enter('A', 'B');
     bench.failing.set('A', broken);
     await bench.drive('A');
-    const lost = {
-      status: 'claimed',
-      tries: 1,
-      fence: 1,
-      owner: 'gone',
-      leaseUntil: bench.clock.now(),
-      atMostOnce: true,
-    };
-    await bench.memory.put({ item: { ...(await bench.stepOf('B')), ...lost } as never, when: { all: [] } });
+    await bench.memory.put({
+      item: { ...(await bench.stepOf('B')), ...lostAt(bench.clock.now()) } as never,
+      when: { all: [] },
+    });
     bench.clock.pass(20 * SECOND);
     expect(await bench.deliver('B')).toEqual(again(1));
   });
