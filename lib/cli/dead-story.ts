@@ -1,6 +1,6 @@
 /** Everything on record about one dead task or message, and what to do about it. */
 import type { DeadMessageRow } from '#core/dead-rows.ts';
-import { type DeadReason, type RunItem, type StepItem, taskIdOf } from '#core/items.ts';
+import { type DeadReason, isRefused, type RunItem, type StepItem, taskIdOf } from '#core/items.ts';
 import type { Paint } from './screen.ts';
 import { duration, plural, timeOf } from './text.ts';
 
@@ -17,6 +17,8 @@ export interface TaskStory {
   readonly pool?: string;
   readonly status: string;
   readonly reason?: DeadReason;
+  /** Its handler or a person has said no. */
+  readonly refused?: boolean;
   readonly class?: string;
   readonly error?: string;
   readonly message?: string;
@@ -60,6 +62,7 @@ export function taskStory(run: RunItem, step: StepItem, pool: string | undefined
     ...(pool !== undefined && { pool }),
     status: step.status,
     ...(reason !== undefined && { reason }),
+    ...(isRefused(step) && { refused: true }),
     ...(failure !== undefined && {
       class: failure.class,
       error: failure.name,
@@ -101,10 +104,12 @@ const CAUSES: Readonly<Record<DeadReason, string>> = {
 
 /** What a person does next, a line each. */
 export function nextSteps(story: TaskStory): string[] {
-  const { task, run, runStatus, status, reason, pool } = story;
+  const { task, run, runStatus, status, reason, refused, pool } = story;
   if (status !== 'dead') return [`The task is ${status} by now: nothing to do.   npx edow show ${run}`];
   if (runStatus === 'succeeded' || runStatus === 'failed')
     return [`Its run has ${runStatus}: nothing can be replayed.   npx edow show ${run}`];
+  if (refused === true)
+    return [`It was refused, which no copy changes: its run ends as failed.   npx edow show ${run}`];
   return [
     ...(reason === undefined ? [] : [CAUSES[reason]]),
     ...(pool === undefined ? [] : [`Log:     npx edow logs worker-${pool} --run ${run} --since 2h`]),

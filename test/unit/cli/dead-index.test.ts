@@ -61,6 +61,14 @@ async function scene(waiting = 0) {
   return fake;
 }
 
+const REFUSAL = {
+  class: 'permanent',
+  name: 'Declined',
+  message: 'no',
+  fingerprint: 'f00d',
+  refused: true,
+} as const;
+
 describe('dlq ls', () => {
   test('groups by cause, the largest first, with the newest of each', async () => {
     const { edow } = await scene();
@@ -188,6 +196,7 @@ describe('dlq show', () => {
   test.each([
     [{ reason: 'unknown' }, {}, 'npx edow task resolve'],
     [{ reason: 'key_parked', parkedAt: 'PARK#p#k' }, {}, 'waits in line PARK#p#k'],
+    [{ failure: REFUSAL }, {}, 'It was refused, which no copy changes: its run ends as failed.'],
     [{ status: 'done' }, {}, 'The task is done by now: nothing to do.'],
     [{}, { status: 'failed' }, 'Its run has failed: nothing can be replayed.'],
   ] as const)('%j %j: says what becomes of it', async (changes, run, expected) => {
