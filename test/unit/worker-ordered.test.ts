@@ -2,10 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { deadAsRead } from '#core/deaths.ts';
 import { PermanentError } from '#core/errors.ts';
+import { stepItemKey } from '#core/items.ts';
 import { lineOf } from '#core/parking.ts';
 import type { Refusal, Store } from '#core/store.ts';
-import { MINUTE, SECOND } from '#test/examples.ts';
-import { KEY, orderedBench, POOL, taskOf } from '#test/ordered-bench.ts';
+import { MINUTE, SECOND, seed } from '#test/examples.ts';
+import { KEY, orderedBench, POOL, runOf, taskOf } from '#test/ordered-bench.ts';
 import { unreliableStore } from '#test/unreliable-store.ts';
 import { ACK, again, BURN } from '#test/work-bench.ts';
 
@@ -74,6 +75,17 @@ describe('a task that dies in an ordered pool', () => {
     calls.length = 0;
     for (const name of ['A', 'B']) expect(await bench.deliver(name, { receiveCount: 2 })).toEqual(BURN);
     expect(calls).toEqual(['get STEP#Reserve', 'get STEP#Reserve']);
+  });
+
+  test('dies at the end of the line also where the last one has expired with its run', async () => {
+    const bench = await orderedBench();
+    await bench.enter('A', 'B', 'C');
+    bench.failing.set('A', broken);
+    for (const name of ['A', 'B']) expect(await bench.drive(name)).toBe('dead letter');
+    await seed(bench.memory, stepItemKey(runOf('B'), 'Reserve') as never);
+    expect(await bench.deliver('C')).toEqual(BURN);
+    expect(await bench.stepOf('C')).toMatchObject({ status: 'dead', reason: 'key_parked' });
+    expect(await bench.park()).toMatchObject({ head: taskOf('A'), last: taskOf('C') });
   });
 
   test('other keys flow meanwhile', async () => {
