@@ -3,6 +3,7 @@ import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { expect, test } from 'vitest';
 import { callKey } from '#adapters/downstream-stub.ts';
 import { taskIdOf } from '#core/items.ts';
+import { lanes } from '#core/lanes.ts';
 import { anOrder, STEPS } from '#test/cloud/orders.ts';
 import { suite } from '#test/cloud/suite.ts';
 import { until } from '#test/cloud/until.ts';
@@ -44,11 +45,8 @@ test(`${ORDERS} orders at once succeed, each effect exactly once`, {
 }, async () => {
   const begun = Date.now();
   const ids: string[] = [];
-  let left = ORDERS;
-  const lane = async (): Promise<void> => {
-    while (left-- > 0) ids.push(await started(anOrder('load')));
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  const orders = Array.from({ length: ORDERS }, () => anOrder('load'));
+  await lanes(orders, LANES, async (order) => void ids.push(await started(order)));
   const accepted = Date.now();
   expect(new Set(ids).size).toBe(ORDERS);
 

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { lanes } from '#core/lanes.ts';
 import type { Mutation } from './mutation.ts';
 import { MUTATIONS } from './mutations.ts';
 
@@ -120,11 +121,7 @@ async function judge(mutation: Mutation): Promise<void> {
   }
 }
 
-const waiting = [...chosen];
-const lane = async (): Promise<void> => {
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await judge(next);
-};
-await Promise.all(Array.from({ length: atOnce }, lane));
+await lanes(chosen, atOnce, judge);
 const clean = values.unchanged === false ? undefined : await tried({ name: 'none', patches: [] }, atOnce);
 if (clean)
   row('(unchanged code)', clean.seeds === undefined ? 'clean' : String(clean.seeds), clean.invariant);

@@ -1,5 +1,6 @@
 /** What the product needs of any cloud, looked at in the one at hand. Prints the table; new and vanished differences fail. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lanes } from '#core/lanes.ts';
 import { suite } from '#test/cloud/suite.ts';
 import { type Bench, conformanceBench } from './bench.ts';
 import { type Check, type Finding, findingOf } from './checks.ts';
@@ -50,12 +51,7 @@ const found = new Map<string, Finding>();
 beforeAll(async () => {
   cloud = await cloudAtHand();
   bench = conformanceBench(system);
-  const left = [...CHECKS];
-  const lane = async (): Promise<void> => {
-    for (let check = left.shift(); check !== undefined; check = left.shift())
-      found.set(check.id, await findingOf(check, bench));
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await lanes(CHECKS, LANES, async (check) => void found.set(check.id, await findingOf(check, bench)));
   const known = new Map(KNOWN_DIFFERENCES[cloud].map((one) => [one.check, one]));
   const rows = CHECKS.map(({ id, need }) => {
     const finding = found.get(id) ?? { missing: 'not looked at' };

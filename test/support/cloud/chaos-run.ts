@@ -2,6 +2,7 @@
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
 import { taskIdOf } from '#core/items.ts';
+import { lanes } from '#core/lanes.ts';
 import { doubleMessages, type FaultAt, planFaults, tally } from './chaos.ts';
 import { anOrder } from './orders.ts';
 import type { suite } from './suite.ts';
@@ -66,14 +67,10 @@ export async function ordersInTrouble(
   const doubler = await doubleMessages(system, options.seed, options.doubled);
   const runs: { runId: string; poisoned: boolean; orderId: string }[] = [];
   try {
-    const left = [...orders];
-    const lane = async (): Promise<void> => {
-      for (let order = left.shift(); order; order = left.shift()) {
-        const { orderId } = order;
-        runs.push({ runId: await started(order), poisoned: planned.poisoned.includes(orderId), orderId });
-      }
-    };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await lanes(orders, LANES, async (order) => {
+      const { orderId } = order;
+      runs.push({ runId: await started(order), poisoned: planned.poisoned.includes(orderId), orderId });
+    });
     const open = new Set(runs);
     await until(
       'healthy runs have succeeded and poisoned ones are held',
