@@ -13,6 +13,7 @@ const RACE = 'three lost races in a row on one item';
 export const EXCUSED: readonly Excuse[] = [
   { file: 'claim', text: "?? ''", why: 'a command has data or a pointer: the reader refuses others' },
   { file: 'claim', text: '?? false', why: ALWAYS_SET },
+  { file: 'claim', text: '?.digest', why: 'no schedule edits a letter' },
   { file: 'claim', text: '?? 0', why: ALWAYS_SET },
   { file: 'claim', text: '?? Number.POSITIVE_INFINITY', why: ALWAYS_SET },
   { file: 'outcome', text: "?? ''", why: ALWAYS_SET },
