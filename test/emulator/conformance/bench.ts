@@ -74,11 +74,11 @@ export function conformanceBench(system: Deployed) {
     return { url, arn: Attributes?.['QueueArn'] ?? '' };
   }
 
-  async function receive({ url }: MadeQueue, seconds = 2, visibility = 30): Promise<Message[]> {
+  async function receive({ url }: MadeQueue, seconds = 2, visibility = 30, most = 10): Promise<Message[]> {
     const { Messages = [] } = await sqs.send(
       new ReceiveMessageCommand({
         QueueUrl: url,
-        MaxNumberOfMessages: 10,
+        MaxNumberOfMessages: most,
         WaitTimeSeconds: seconds,
         VisibilityTimeout: visibility,
         MessageAttributeNames: ['All'],
@@ -98,7 +98,8 @@ export function conformanceBench(system: Deployed) {
       `a message in ${from.url}`,
       async () => {
         let found: T | undefined;
-        for (const { Body = '', ReceiptHandle } of await receive(from, 0)) {
+        // One at a time: a second one of the same receive would be deleted unseen.
+        for (const { Body = '', ReceiptHandle } of await receive(from, 0, 30, 1)) {
           await sqs.send(new DeleteMessageCommand({ QueueUrl: from.url, ReceiptHandle }));
           found ??= wanted(Body);
         }
