@@ -11,6 +11,7 @@ import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
 import { allow, onPayloads, onTable } from './access.ts';
 import type { Alarms } from './alarms.ts';
+import { functionTime, recordTime } from './record-time.ts';
 import type { Stage } from './stage.ts';
 import { StageFunction } from './stage-function.ts';
 import type { Workflow } from './workflow.ts';
@@ -50,6 +51,8 @@ export class Close extends Construct {
     this.fn = new StageFunction(this, 'Close', {
       stage,
       entry: 'close',
+      timeout: functionTime(stage),
+      environment: recordTime(stage),
       uses: [
         onTable(ENV.stateTable, props.state, ['UpdateItem', 'Query']),
         onPayloads(props.payloads, ['PutObject']),

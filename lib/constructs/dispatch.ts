@@ -8,6 +8,7 @@ import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
 import { onPayloads, onTable, publishesTo } from './access.ts';
 import type { Alarms } from './alarms.ts';
+import { functionTime, recordTime } from './record-time.ts';
 import type { Stage } from './stage.ts';
 import { StageFunction } from './stage-function.ts';
 import type { CommandTopic } from './topics.ts';
@@ -34,7 +35,8 @@ export class Dispatch extends Construct {
       stage: props.stage,
       entry: 'dispatch',
       // Cold starts in a storm of steps: what is killed here costs a retry of the state.
-      timeout: Duration.seconds(30),
+      timeout: Duration.seconds(Math.max(30, functionTime(props.stage).toSeconds())),
+      environment: recordTime(props.stage),
       uses: [
         onTable(ENV.stateTable, props.state, ['GetItem', 'UpdateItem', 'Query']),
         publishesTo(ENV.commandsTopic, props.commands.topic, props.stage),

@@ -14,6 +14,11 @@ export interface Stage {
    * nothing narrower.
    */
   readonly answerOn: 'machines' | '*';
+  /**
+   * Time of one record of dispatch, collect, relay and close before it is handed back: 2 on AWS, longer where the whole
+   * cloud shares two cores. Their functions have five times as much.
+   */
+  readonly recordSeconds: number;
   /** IAM actions that publishing takes: AWS counts PublishBatch as `sns:Publish`. */
   readonly publishActions: readonly string[];
   /** Hash of the code: told with every failure. */

@@ -1,10 +1,11 @@
-import { Duration, type aws_dynamodb as dynamodb, type aws_lambda as lambda } from 'aws-cdk-lib';
+import { type aws_dynamodb as dynamodb, type aws_lambda as lambda } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
 import { type Access, onQueue } from './access.ts';
 import type { Alarms } from './alarms.ts';
 import { DeadLetteredQueue } from './dead-lettered-queue.ts';
 import { consume, follow, visibilityFor } from './mappings.ts';
+import { functionTime, recordTime } from './record-time.ts';
 import type { Stage } from './stage.ts';
 import { StageFunction } from './stage-function.ts';
 
@@ -32,7 +33,7 @@ export class StreamFollower extends Construct {
   constructor(scope: Construct, id: string, props: StreamFollowerProps) {
     super(scope, id);
     const { stage, name, alarms } = props;
-    const timeout = Duration.seconds(10);
+    const timeout = functionTime(stage);
     this.retry = new DeadLetteredQueue(this, 'Retry', {
       stage,
       visibilityTimeout: visibilityFor(timeout),
@@ -42,6 +43,7 @@ export class StreamFollower extends Construct {
       stage,
       entry: name,
       timeout,
+      environment: recordTime(stage),
       uses: [...props.uses, onQueue(ENV.retryQueue, this.retry.queue, ['SendMessage'])],
     }).fn;
     follow(this, 'Stream', props.state, this.fn, {

@@ -21,6 +21,8 @@ export const ENV = {
   workQueues: 'EDOW_WORK_QUEUES',
   /** JSON: pool -> URL of its dead-letter queue, for the sweeper's look at what died unseen. */
   deadLetterQueues: 'EDOW_DEAD_LETTER_QUEUES',
+  /** Seconds of one record before it is handed back. */
+  recordSeconds: 'EDOW_RECORD_SECONDS',
   /** Name of an ordered pool; not set for any other. */
   orderedPool: 'EDOW_ORDERED_POOL',
   /** Tasks of one batch that run at the same time. */

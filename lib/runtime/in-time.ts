@@ -1,11 +1,16 @@
 /** Dispatch, collect, relay and close have two seconds for a record: what is not done by then is handed back, counted. */
 import { callSignal, underSignal } from '#adapters/call-signal.ts';
+import { ENV } from '#core/env-names.ts';
 import { EdowError } from '#core/errors.ts';
 import { METRIC } from '#core/metric-names.ts';
+import { optional } from './env.ts';
 import { count } from './metrics.ts';
 
-/** Milliseconds. Ten times what the slowest of them needs on AWS, and a fifth of a function's time-out. */
-export const RECORD_MS = 2000;
+/**
+ * Milliseconds. Two seconds unless the stage says otherwise: ten times what the slowest of them needs on AWS, and a
+ * fifth of a function's time-out.
+ */
+export const RECORD_MS = 1000 * Number(optional(ENV.recordSeconds) ?? 2);
 
 export class RecordLate extends EdowError {
   override readonly name: string = 'RecordLate';

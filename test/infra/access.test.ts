@@ -253,13 +253,13 @@ const WORKER = [stateTable, payloadBucket, workQueue, version, ENV.batchConcurre
 const VARIABLES: Record<string, string[]> = {
   Trigger: [stateTable, payloadBucket, workflows, tenants, version],
   Status: [stateTable, viewsTable, payloadBucket, tenants],
-  Dispatch: [stateTable, payloadBucket, commandsTopic, ENV.orderedTopic],
+  Dispatch: [stateTable, payloadBucket, commandsTopic, ENV.orderedTopic, ENV.recordSeconds],
   Poolinventory: WORKER,
   Poolledger: [...WORKER, ENV.orderedPool, ENV.accountsTable],
-  Collect: [stateTable, workflows, retryQueue],
-  Relay: [eventsTopic, retryQueue],
+  Collect: [stateTable, workflows, retryQueue, ENV.recordSeconds],
+  Relay: [eventsTopic, retryQueue, ENV.recordSeconds],
   Project: [viewsTable],
-  Close: [stateTable, payloadBucket],
+  Close: [stateTable, payloadBucket, ENV.recordSeconds],
   Sweep: [
     stateTable,
     viewsTable,
