@@ -9,6 +9,7 @@ export interface DiscardPorts {
   readonly letters: DeadLetters;
   readonly lookUp: TaskLookup;
   readonly now: () => number;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
   /** Puts it on the task's record. */
   readonly note: (task: StepItem, messageId: string) => Promise<void>;
 }
@@ -47,7 +48,7 @@ export async function discard(
   plan: DiscardPlan,
   each: (discarded: Discarded) => void = () => {},
 ): Promise<DiscardReport> {
-  const { letters, lookUp, now, note } = ports;
+  const { letters, lookUp, now, sleep, note } = ports;
   const discarded: Discarded[] = [];
   const tally = { left: 0, complete: true };
   const isOver = (): boolean => discarded.length >= (plan.limit ?? Number.POSITIVE_INFINITY);
@@ -78,7 +79,7 @@ export async function discard(
   }
 
   for (const box of plan.boxes)
-    if (!(await walk({ letters, now, hiddenSeconds: HIDDEN_SECONDS, handle, isOver }, box)))
+    if (!(await walk({ letters, now, sleep, hiddenSeconds: HIDDEN_SECONDS, handle, isOver }, box)))
       tally.complete = false;
   return { discarded, ...tally };
 }

@@ -110,8 +110,10 @@ export interface LetterCopy {
 }
 
 export interface DeadLetters {
-  /** At most 10, hidden from others for so long. Empty: none are left to be seen. */
+  /** At most 10, hidden from others for so long. Empty: none are to be seen now. */
   receive(dlqUrl: string, hiddenSeconds: number): Promise<readonly DeadLetter[]>;
+  /** How many are hidden just now, by us and by others; approximate. */
+  hidden(dlqUrl: string): Promise<number>;
   /** Lets them be seen again at once. */
   release(dlqUrl: string, letters: readonly DeadLetter[]): Promise<void>;
   send(queueUrl: string, copy: LetterCopy): Promise<void>;

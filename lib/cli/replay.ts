@@ -95,7 +95,7 @@ export async function replay(
   plan: ReplayPlan,
   told: ReplayTold = {},
 ): Promise<ReplayReport> {
-  const { letters, lookUp, now } = ports;
+  const { letters, lookUp, now, sleep } = ports;
   const { filter, dryRun } = plan;
   const tally = { left: 0, unreadable: 0, undecided: 0, crowded: 0, complete: true };
   const sent: Replayed[] = [];
@@ -168,7 +168,7 @@ export async function replay(
     Math.ceil(BATCH / plan.rate + (guarded.watches ? plan.waitMs / 1000 : 0)) + SPARE_SECONDS,
   );
   for (const source of plan.sources)
-    if (!(await walk({ letters, now, hiddenSeconds, handle, isOver }, source))) tally.complete = false;
+    if (!(await walk({ letters, now, sleep, hiddenSeconds, handle, isOver }, source))) tally.complete = false;
   if (!dryRun) await guarded.end();
   const stopped = guarded.stopped();
   return {

@@ -63,6 +63,8 @@ export function sqsDeadLetters(client: SQSClient): DeadLetters {
       return Messages.map(letterOf);
     },
 
+    hidden: async (dlqUrl) => (await sqsDepths(client)(dlqUrl)).inFlight,
+
     async release(dlqUrl, letters) {
       for (let from = 0; from < letters.length; from += BATCH)
         await client.send(

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { discardedByPersonOf } from '#core/operator-marks.ts';
 import { type Actor, audited } from '../audit.ts';
@@ -56,7 +57,7 @@ async function act(session: Session, flags: DiscardFlags): Promise<void> {
     dryRun: false,
     ...(limit !== undefined && { limit }),
   };
-  const ports = { letters: connection.letters, lookUp: connection.lookUp, now: Date.now };
+  const ports = { letters: connection.letters, lookUp: connection.lookUp, now: Date.now, sleep };
   const look = await discard({ ...ports, note: async () => {} }, { ...plan, dryRun: true }, (one) =>
     screen.say(lineOf(one, true)),
   );

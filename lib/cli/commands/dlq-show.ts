@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { payloadOf } from '#core/payload.ts';
 import { isUnreadable, parseCommand } from '#core/read-command.ts';
@@ -108,6 +109,7 @@ async function letterOf(
       {
         letters: connection.letters,
         now: Date.now,
+        sleep,
         hiddenSeconds: HIDDEN_SECONDS,
         handle: async (_source: Source, letter: DeadLetter) => {
           if (isIt(letter)) found ??= letter;

@@ -79,6 +79,7 @@ export function fakeQueues(
       for (const { messageId } of batch) hidden.add(messageId);
       return batch;
     },
+    hidden: async (dlqUrl) => [...(dead.get(dlqUrl)?.keys() ?? [])].filter((id) => hidden.has(id)).length,
     async release(_, released) {
       for (const { messageId } of released) hidden.delete(messageId);
     },
