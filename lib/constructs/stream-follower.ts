@@ -1,4 +1,4 @@
-import { type aws_dynamodb as dynamodb, type aws_lambda as lambda } from 'aws-cdk-lib';
+import type { aws_dynamodb as dynamodb, aws_lambda as lambda } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { ENV } from '#core/env-names.ts';
 import { type Access, onQueue } from './access.ts';
