@@ -3,11 +3,11 @@ import { Duration } from 'aws-cdk-lib';
 import { ENV } from '#core/env-names.ts';
 import type { Stage } from './stage.ts';
 
-/** A batch begins no record when it could not set it aside any more: room for two or three in a row. */
-const RECORDS_IN_A_ROW = 5;
+/** Beyond one record: 4 s in which records may begin, 4 s in which what hangs is set aside (see runtime/stream.ts). */
+const BEYOND_A_RECORD_SECONDS = 8;
 
 export const functionTime = (stage: Stage): Duration =>
-  Duration.seconds(RECORDS_IN_A_ROW * stage.recordSeconds);
+  Duration.seconds(stage.recordSeconds + BEYOND_A_RECORD_SECONDS);
 
 export const recordTime = (stage: Stage): Readonly<Record<string, string>> => ({
   [ENV.recordSeconds]: String(stage.recordSeconds),

@@ -16,7 +16,7 @@ export interface Stage {
   readonly answerOn: 'machines' | '*';
   /**
    * Time of one record of dispatch, collect, relay and close before it is handed back: 2 on AWS, longer where the whole
-   * cloud shares two cores. Their functions have five times as much.
+   * cloud shares two cores. Their functions have eight seconds more.
    */
   readonly recordSeconds: number;
   /** IAM actions that publishing takes: AWS counts PublishBatch as `sns:Publish`. */

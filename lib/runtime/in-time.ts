@@ -8,7 +8,7 @@ import { count } from './metrics.ts';
 
 /**
  * Milliseconds. Two seconds unless the stage says otherwise: ten times what the slowest of them needs on AWS, and a
- * fifth of a function's time-out.
+ * fifth of its function's time-out there.
  */
 export const RECORD_MS = 1000 * Number(optional(ENV.recordSeconds) ?? 2);
 

@@ -61,7 +61,7 @@ export function stageFrom(context: StageContext): StageSettings {
         answerOn: '*',
         publishActions: ['Publish', 'PublishBatch'],
         // A hundred orders at once keep the emulator, its functions and its tables busy on the same cores for minutes.
-        recordSeconds: 12,
+        recordSeconds: 10,
         observability: false,
         removalPolicy: RemovalPolicy.DESTROY,
         logRetention: logs.RetentionDays.ONE_DAY,
