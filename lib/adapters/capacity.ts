@@ -1,10 +1,11 @@
 /**
  * Capacity units of one DynamoDB call, computed from what the call shows by the rule that AWS publishes (core's
  * item-bytes): ConsumedCapacity is never asked for. An update shows the item after it, a put the item itself, a
- * refused write the item that stood in its way; where the item before a write was larger, the figure is too low.
+ * refused write the item that stood in its way; where the item before a write was larger, the figure is too low. A
+ * transaction shows no item but what it puts: its updates and checks count as items of 1 KB or less.
  */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { itemBytes, readUnits, writeUnits } from '#core/item-bytes.ts';
+import { itemBytes, readUnits, transactUnits, writeUnits } from '#core/item-bytes.ts';
 import { fromAttributes } from './attribute-value.ts';
 
 export interface Units {
@@ -32,6 +33,8 @@ export interface Request {
   readonly ConsistentRead?: boolean;
   readonly UpdateExpression?: string;
   readonly ExpressionAttributeNames?: Record<string, string>;
+  /** Of a transaction: one kind each. */
+  readonly TransactItems?: readonly Readonly<Record<string, { readonly Item?: Attributes }>>[];
 }
 export interface Response {
   readonly Item?: Attributes;
@@ -80,6 +83,11 @@ export function unitsOf(
   if (operation === 'Query') {
     const bytes = (response.Items ?? []).map(bytesOf).reduce((sum, size) => sum + size, 0);
     return { read: readUnits(bytes, consistency), write: 0, indexWrite: 0 };
+  }
+  if (operation === 'TransactWriteItems') {
+    const writes = (request.TransactItems ?? []).flatMap((one) => Object.values(one));
+    const write = writes.reduce((sum, { Item }) => sum + transactUnits(0, bytesOf(Item)), 0);
+    return { read: 0, write, indexWrite: 0 };
   }
   if (operation !== 'PutItem' && operation !== 'UpdateItem') return undefined;
   if ('refusedFor' in outcome)

@@ -46,9 +46,10 @@ export interface Meter {
 const NOTHING: Units = { read: 0, write: 0, indexWrite: 0 };
 const KNOWN_INDEXES = [OPEN_INDEX, BY_WORKFLOW_INDEX, BY_STATUS_INDEX];
 
-/** Only a failed condition is paid for; a throttled or lost call is counted as a call. */
+/** Only a failed condition and a cancelled transaction are paid for; a throttled or lost call is counted as a call. */
+const PAID = new Set(['ConditionalCheckFailedException', 'TransactionCanceledException']);
 const refusalOf = (error: unknown): Outcome | undefined =>
-  error instanceof Error && error.name === 'ConditionalCheckFailedException'
+  error instanceof Error && PAID.has(error.name)
     ? { refusedFor: (error as { Item?: Response['Item'] }).Item }
     : undefined;
 

@@ -54,6 +54,9 @@ export const itemBytes = (item: Members): number => membersBytes(item, 0);
 export const writeUnits = (before: number, after: number): number =>
   Math.max(1, Math.ceil(Math.max(before, after) / WRITE_BYTES));
 
+/** A transaction writes twice, to prepare and to commit: units of each of its writes and checks. */
+export const transactUnits = (before: number, after: number): number => 2 * writeUnits(before, after);
+
 /**
  * Read units of one GetItem (an absent item costs as one of 4 KB or less) or of one Query page, whose items are
  * added up before rounding.

@@ -94,6 +94,26 @@ describe('units of one call', () => {
       { response: {} },
       { read: 1, write: 0, indexWrite: 0 },
     ],
+    [
+      'a transaction: twice for each write and check',
+      'TransactWriteItems',
+      {
+        TransactItems: [
+          { Update: {} },
+          { ConditionCheck: {} },
+          { Put: { Item: { ...key, f: filler(1500) } } },
+        ],
+      },
+      { response: {} },
+      { read: 0, write: 8, indexWrite: 0 },
+    ],
+    [
+      'a cancelled transaction',
+      'TransactWriteItems',
+      { TransactItems: [{ Update: {} }, { Delete: {} }] },
+      { refusedFor: undefined },
+      { read: 0, write: 4, indexWrite: 0 },
+    ],
     ['anything else', 'DescribeTable', {}, { response: {} }, undefined],
   ])('%s', (_what, operation, request, outcome, units) => {
     expect(unitsOf(operation, request, outcome, OPEN)).toEqual(units);
@@ -150,6 +170,27 @@ describe('a watched client', () => {
       calls: { 'DynamoDB.PutItem': 1 },
       units: { read: 0, write: 2, indexWrite: 0 },
     });
+  });
+
+  test('counts a transaction as one request, and a cancelled one as paid', async () => {
+    const update = { key: { PK: 'k', SK: 's' }, when: all(), changes: { a: to(1) } };
+    const store = dynamoStore(client, 't');
+    expect(await store.transact([update], [{ Put: { TableName: 'o', Item: { id: 'x' } } }])).toEqual({
+      written: true,
+    });
+    const once = {
+      calls: { 'DynamoDB.TransactWriteItems': 1 },
+      units: { read: 0, write: 4, indexWrite: 0 },
+    };
+    expect(meter.reading()).toEqual(once);
+    meter.reset();
+    const __type = 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException';
+    const CancellationReasons = [{ Code: 'ConditionalCheckFailed' }, { Code: 'None' }];
+    answers.push({ status: 400, body: { __type, message: 'x', CancellationReasons } });
+    expect(await store.transact([update], [{ Put: { TableName: 'o', Item: { id: 'x' } } }])).toMatchObject({
+      written: false,
+    });
+    expect(meter.reading()).toEqual(once);
   });
 
   test("counts the SDK's own retry as a request", async () => {

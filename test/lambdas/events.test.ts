@@ -1,5 +1,5 @@
 /**
- * Field cases at a reader of events, project: H08, H27 (c), and H24 for the views. H27 (b) is in retries.test.ts, (a) is
+ * Field cases at a reader of events, project: H08, H27 (c), and H24 for the views. H27 (b) is in replays.test.ts, (a) is
  * open until there is compensation.
  */
 import { beforeEach, describe, expect, test } from 'vitest';

@@ -11,6 +11,7 @@ import { systemClock } from '#adapters/system.ts';
 import { handle } from '#core/contract.ts';
 import { ENV } from '#core/env-names.ts';
 import { fromInput, fromStep, type Mapping } from '#core/mapping.ts';
+import { absent, all, to, type Update } from '#core/store.ts';
 import { closeEntry } from '#runtime/close-entry.ts';
 import { dispatchEntry } from '#runtime/dispatch-entry.ts';
 import { workerPool } from '#runtime/worker-pool.ts';
@@ -160,4 +161,24 @@ test('requests and units of a task are flat within 2 % from 100 to 1,000 orders'
     expect(Math.abs(number / (few.get(name) ?? 0) - 1), name).toBeLessThanOrEqual(0.02);
   // Claim and commit, and the step before them: the hot path itself.
   expect(many.get('DynamoDB.UpdateItem')).toBeCloseTo(3 + 5 / STEPS.length, 1);
+});
+
+test('a transaction is one request, of two units for each KB of each item', async () => {
+  const meter = newMeter();
+  const memory = memoryStore({ others: { refusal: () => undefined, apply: () => {} } });
+  const store = meteredStore(memory, meter);
+  const of = (name: string, bytes: number): Update => ({
+    key: { PK: name, SK: 's' },
+    when: all(),
+    changes: { text: to('x'.repeat(bytes)) },
+  });
+  const entry = { Put: { TableName: 'accounts', Item: { account: 'a', entry: 1 } } };
+  expect(await store.transact([of('small', 10), of('large', 2_000)], [entry])).toEqual({ written: true });
+  expect([...meter.calls]).toEqual([['DynamoDB.TransactWriteItems', 1]]);
+  expect(meter.writeUnits).toBe(2 + 4 + 2);
+  // Cancelled, it costs as much: what was there is larger than nothing.
+  const refused = { ...of('large', 1), when: absent };
+  expect(await store.transact([refused])).toMatchObject({ written: false });
+  expect(meter.writeUnits).toBe(8 + 4);
+  expect(meter.readUnits).toBe(0);
 });

@@ -1,6 +1,7 @@
 /** A meter over ports in memory: requests as the adapters would make them, units by AWS's published rule. */
-import { itemBytes, readUnits, writeUnits } from '#core/item-bytes.ts';
+import { itemBytes, readUnits, transactUnits, writeUnits } from '#core/item-bytes.ts';
 import type { Item, Store, WriteResult } from '#core/store.ts';
+import type { TableWrite } from '#core/table-write.ts';
 
 export interface Metered {
   /** `DynamoDB.UpdateItem` -> requests. */
@@ -16,6 +17,9 @@ export const counts = ({ calls }: Metered, name: string): void =>
 
 const bytesOf = (items: readonly (Item | undefined)[]): number =>
   items.reduce((sum, item) => sum + (item === undefined ? 0 : itemBytes(item)), 0);
+
+/** What a handler's own write puts; of other writes only the key is known, and they count as 1 KB or less. */
+const putBytes = (write: TableWrite): number => ('Put' in write ? itemBytes(write.Put.Item as Item) : 0);
 
 /** Each port call is one request, as in the adapter on DynamoDB. Pages of a query are not told apart. */
 export function meteredStore(store: Store, meter: Metered): Store {
@@ -37,6 +41,17 @@ export function meteredStore(store: Store, meter: Metered): Store {
     partition: (pk) => read('DynamoDB.Query', store.partition(pk)),
     update: (update) => write('DynamoDB.UpdateItem', store.update(update)),
     put: (put) => write('DynamoDB.PutItem', store.put(put)),
+    transact: async (updates, others = []) => {
+      counts(meter, 'DynamoDB.TransactWriteItems');
+      const sizes = () => Promise.all(updates.map(async ({ key }) => bytesOf([await store.get(key)])));
+      const before = await sizes();
+      const result = await store.transact(updates, others);
+      // Whether it was done or cancelled.
+      for (const [at, after] of (await sizes()).entries())
+        meter.writeUnits += transactUnits(before[at] ?? 0, after);
+      for (const other of others) meter.writeUnits += transactUnits(0, putBytes(other));
+      return result;
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { itemBytes, readUnits, writeUnits } from '#core/item-bytes.ts';
+import { itemBytes, readUnits, transactUnits, writeUnits } from '#core/item-bytes.ts';
 
 describe('itemBytes', () => {
   test("is 23 for AWS's own example: shirt-color R and shirt-size M", () => {
@@ -39,6 +39,8 @@ test.each([
   [0, 2048, 2],
 ])('a write of %i bytes before and %i after costs %i units', (before, after, units) => {
   expect(writeUnits(before, after)).toBe(units);
+  // AWS: "two underlying reads or writes of every item in the transaction".
+  expect(transactUnits(before, after)).toBe(2 * units);
 });
 
 test.each([
