@@ -135,6 +135,10 @@ const unheld = (now: number): Condition =>
     all(leaseIsOver(now), where('atMostOnce', '<>', true)),
   );
 
+/** The same round as was read: nobody has taken the task since, and no newer execution has come to it. */
+const sameRound = (item: StepItem): Condition =>
+  all(where('fence', '=', item.fence), where('execution', '=', item.execution));
+
 /** The last holder never came back and no try is left. */
 export function exhaustOf(item: StepItem, command: Command, messageId: string, now: number): Update {
   const failure: Failure = {
@@ -161,7 +165,7 @@ export function starveOf(item: StepItem, command: Command, messageId: string, no
   };
   return {
     key: keyOf(item),
-    when: all(unheld(now), where('fence', '=', item.fence), where('execution', '=', item.execution)),
+    when: all(unheld(now), sameRound(item)),
     changes: deadChanges(item, command, 'starved', failure, messageId, now),
   };
 }
@@ -179,12 +183,7 @@ export function lostMessageOf(item: StepItem, command: Command, messageId: strin
   };
   return {
     key: keyOf(item),
-    when: all(
-      unheld(now),
-      where('fence', '=', item.fence),
-      where('execution', '=', item.execution),
-      where('entry', '=', item.entry),
-    ),
+    when: all(unheld(now), sameRound(item), where('entry', '=', item.entry)),
     changes: {
       ...deadChanges(item, command, 'starved', failure, messageId, now),
       met: addToSet(pairOf(item.execution, item.entry)),
@@ -202,7 +201,7 @@ export function expireOf(item: StepItem, command: Command, messageId: string, no
   };
   return {
     key: keyOf(item),
-    when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),
+    when: all(unheld(now), sameRound(item), where('deadline', '=', item.deadline)),
     changes: deadChanges(item, command, 'expired', failure, messageId, now),
   };
 }
@@ -238,7 +237,7 @@ export function parkOf(
   };
   return {
     key: keyOf(item),
-    when: all(unheld(now), where('fence', '=', item.fence), where('execution', '=', item.execution)),
+    when: all(unheld(now), sameRound(item)),
     changes: {
       ...deadChanges(item, command, 'key_parked', failure, messageId, now),
       // Its command was met, if not claimed: a copy that is sent later is a redrive.

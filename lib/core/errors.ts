@@ -20,8 +20,8 @@ export function errorFields(error: unknown): Record<string, string | undefined> 
 /** A contract, a workflow or a construct is written wrong: thrown at synth or at load, never at run time. */
 export class ContractError extends EdowError {
   override readonly name: string = 'ContractError';
-  constructor(message: string) {
-    super('contract', message);
+  constructor(message: string, options?: ErrorOptions) {
+    super('contract', message, options);
   }
 }
 

@@ -1,4 +1,5 @@
 /** JSON from strangers: read without rounding a number, changing a prototype or keeping half a character. */
+import { isDeeper, tooDeep } from './nesting.ts';
 
 export class UnsafeJson extends Error {
   /** JSON Pointer to what is at fault; never the value. */
@@ -27,24 +28,8 @@ function decimal(text: string): string {
 /** Members that would reach a prototype when somebody copies the object carelessly. */
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Levels of lists and objects: everything that walks a value may do so by recursion. */
+/** Levels of lists and objects that a caller may send. */
 const MAX_LEVELS = 100;
-
-function levelsOf(text: string): number {
-  let level = 0;
-  let deepest = 0;
-  let quoted = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const mark = text[at];
-    if (quoted) {
-      if (mark === '\\') at += 1;
-      else if (mark === '"') quoted = false;
-    } else if (mark === '"') quoted = true;
-    else if (mark === '[' || mark === '{') deepest = Math.max(deepest, ++level);
-    else if (mark === ']' || mark === '}') level -= 1;
-  }
-  return deepest;
-}
 
 /** Why a member cannot be taken as it is; `source`: the text of a number. */
 function faultOf(holder: unknown, member: string, value: unknown, source?: string): string | undefined {
@@ -73,8 +58,7 @@ function pathTo(object: unknown, from: unknown): string[] | undefined {
  * Unicode, a member has a forbidden name, or it is nested more than 100 levels deep
  */
 export function parseJson(text: string): unknown {
-  if (levelsOf(text) > MAX_LEVELS)
-    throw new UnsafeJson(`lists and objects are nested more than ${MAX_LEVELS} levels deep`, '');
+  if (isDeeper(text, MAX_LEVELS)) throw new UnsafeJson(tooDeep(MAX_LEVELS), '');
   let first: { readonly holder: unknown; readonly member: string; readonly fault: string } | undefined;
   const root: unknown = JSON.parse(text, function (
     this: unknown,

@@ -1,5 +1,6 @@
 /** Reads a command from bytes that anybody may have sent. Apart from envelope.ts, so that only readers carry the checks. */
 import { type Command, sourceOf } from './envelope.ts';
+import { isDeeper, MESSAGE_LEVELS, tooDeep } from './nesting.ts';
 
 type Check = (value: unknown) => boolean;
 
@@ -84,6 +85,7 @@ export function readJson(body: string): { readonly value: unknown } | Unreadable
   } catch {
     return new Unreadable('the body is not JSON');
   }
+  if (isDeeper(body, MESSAGE_LEVELS)) return new Unreadable(tooDeep(MESSAGE_LEVELS));
   return isTestNotification(value) ? new Unreadable('a test notification of S3', true) : { value };
 }
 

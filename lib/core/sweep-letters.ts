@@ -7,7 +7,7 @@ import { errorFields } from './errors.ts';
 import { asStep, type StepItem, stepItemKey } from './items.ts';
 import { lineOf } from './parking.ts';
 import type { Clock, DeadLetterPeek, Log, PeekedLetter, ViewRows } from './ports.ts';
-import { isUnreadable, parseCommand } from './read-command.ts';
+import { isUnreadable, parseCommand, type Unreadable } from './read-command.ts';
 import { LEASE_GRACE_MS } from './retry.ts';
 import type { Store, WriteResult } from './store.ts';
 
@@ -18,12 +18,17 @@ export interface LetterPorts {
   readonly clock: Clock;
 }
 
-/** Letters of one pool in one sweep: some 5 ms each. */
-const LETTERS_PER_POOL = 50;
+/** Letters of one look. */
+const LETTERS_PER_LOOK = 50;
+/**
+ * Looks at one pool in one sweep, until one finds letters without a reason: those that have theirs stay for days, and a
+ * fresh one among thousands of them is met within minutes. A FIFO queue shows ten of a group, however often one looks.
+ */
+const LOOKS = 10;
 /** Another copy of the message may be on its way: a task is given up only when nothing happened to it for so long. */
 const QUIET_MS = 120_000;
 /** Letters that this process knows to have a reason; they stay in their queue for days. */
-const MOST_KNOWN = 1000;
+const MOST_KNOWN = 10_000;
 
 export interface LetterReport {
   /** Tasks that died with their message. */
@@ -35,14 +40,16 @@ export interface LetterReport {
 export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
   const known = new Set<string>();
 
-  /** @param until no pool is begun after this time, epoch milliseconds */
+  /** @param until no letter is judged after this time, epoch milliseconds */
   async function sweepLetters(log: Log, until: number): Promise<LetterReport> {
     const report: LetterReport = { died: 0, strange: 0 };
     if (known.size > MOST_KNOWN) known.clear();
-    for (const pool of letters.pools) {
-      if (clock.now() > until) break;
+    // Another pool first each minute: no pool is always the one for which there was no time.
+    const first = Math.floor(clock.now() / 60_000);
+    for (let turn = 0; turn < letters.pools.length && clock.now() <= until; turn += 1) {
+      const pool = letters.pools[(first + turn) % letters.pools.length] as string;
       try {
-        await sweepPool(pool, log, report);
+        await sweepPool(pool, log, until, report);
       } catch (error) {
         log.error('dead letters could not be looked at', { pool, ...errorFields(error) });
       }
@@ -50,27 +57,60 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
     return report;
   }
 
-  async function sweepPool(pool: string, log: Log, report: LetterReport): Promise<void> {
-    const held = await letters.peek(pool, LETTERS_PER_POOL);
-    const fresh = held.filter(({ messageId }) => !known.has(messageId));
-    // At once: an operator's replay must not miss what has its reason for long.
-    if (fresh.length < held.length)
-      await letters.release(
-        pool,
-        held.filter((letter) => !fresh.includes(letter)),
-      );
+  async function sweepPool(pool: string, log: Log, until: number, report: LetterReport): Promise<void> {
+    const fresh = await freshLetters(pool);
     if (fresh.length === 0) return;
+    const stuck = new Set<string>();
     try {
-      for (const letter of fresh) if (await judge(pool, letter, log, report)) known.add(letter.messageId);
+      for (const letter of fresh) {
+        if (clock.now() > until) break;
+        const command = parseCommand(letter.body);
+        const line = isUnreadable(command) ? undefined : command.partitionkey;
+        // What follows in an ordering key takes its place in line after it, or not at all.
+        if (line !== undefined && stuck.has(line)) continue;
+        try {
+          if (await judge(pool, letter, command, log, report)) known.add(letter.messageId);
+        } catch (error) {
+          if (line !== undefined) stuck.add(line);
+          log.error('dead letter could not be judged', {
+            pool,
+            messageId: letter.messageId,
+            ...errorFields(error),
+          });
+        }
+      }
     } finally {
       // Not before the writes: AWS's redrive passes over what is hidden, so that it never meets a task that dies just then.
       await letters.release(pool, fresh);
     }
   }
 
+  /** The first letters of the queue that have no reason that we know of. They are hidden from others. */
+  async function freshLetters(pool: string): Promise<readonly PeekedLetter[]> {
+    const met: PeekedLetter[] = [];
+    let fresh: readonly PeekedLetter[] = [];
+    try {
+      for (let look = 0; look < LOOKS && fresh.length === 0; look += 1) {
+        const seen = await letters.peek(pool, LETTERS_PER_LOOK);
+        fresh = seen.filter(({ messageId }) => !known.has(messageId));
+        met.push(...seen.filter(({ messageId }) => known.has(messageId)));
+        if (seen.length < LETTERS_PER_LOOK) break;
+      }
+    } finally {
+      // At once: an operator's replay must not miss what has its reason for long.
+      if (met.length > 0) await letters.release(pool, met);
+    }
+    return fresh;
+  }
+
   /** True: the letter has its reason on record, now or already. */
-  async function judge(pool: string, letter: PeekedLetter, log: Log, report: LetterReport): Promise<boolean> {
-    const command = parseCommand(letter.body);
+  async function judge(
+    pool: string,
+    letter: PeekedLetter,
+    command: Command | Unreadable,
+    log: Log,
+    report: LetterReport,
+  ): Promise<boolean> {
     const strange = async (reason: 'unreadable' | 'not on record', problem?: string): Promise<boolean> => {
       report.strange += 1;
       log.warn('dead letter of no task', { pool, messageId: letter.messageId, reason, problem });

@@ -147,12 +147,12 @@ export function sweeper(ports: SweepPorts) {
     const { run, steps } = splitPartition(items);
     if (run === undefined) return undefined;
     if (run.closedAt !== undefined) return checkEnded(items, log);
-    try {
-      await mend(run, steps, log);
-    } finally {
-      // Neither waits for the other: the table of views may be away, or the run's execution.
-      await tell(run.runId, items, log);
-    }
+    // Neither waits for the other: the table of views may be away, or the run's execution.
+    const [mended, told] = await Promise.allSettled([mend(run, steps, log), tell(run.runId, items, log)]);
+    if (told.status === 'rejected')
+      log.error('events of a run could not be told again', { run: run.runId, ...errorFields(told.reason) });
+    if (mended.status === 'rejected') throw mended.reason;
+    if (told.status === 'rejected') throw told.reason;
     const touched = await store.update(checkedRunOf(run, clock.now()));
     return touched.item && asRun(touched.item);
   }

@@ -117,7 +117,7 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'deaths',
-        "when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
+        "when: all(unheld(now), sameRound(item), where('deadline', '=', item.deadline)),",
         'when: unheld(now),',
       ),
     ],
@@ -127,8 +127,8 @@ export const MUTATIONS: readonly Mutation[] = [
     patches: [
       core(
         'deaths',
-        "when: all(unheld(now), where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
-        "when: all(where('execution', '=', item.execution), where('deadline', '=', item.deadline)),",
+        "when: all(unheld(now), sameRound(item), where('deadline', '=', item.deadline)),",
+        "when: all(sameRound(item), where('deadline', '=', item.deadline)),",
       ),
       core(
         'claiming',

@@ -39,14 +39,16 @@ async function scene(
   const views = memoryViews();
   const letters = memoryDeadLetters(clock, ['inventory', 'payment']);
   const log = memoryLog();
+  const swept = { ...letters, ...ports.letters };
   const { sweepLetters } = letterSweeper({
     store: { ...memory, ...ports.store },
     views,
-    letters: { ...letters, ...ports.letters },
+    letters: swept,
     clock,
   });
   return {
     clock,
+    swept,
     memory,
     views,
     letters,
@@ -246,7 +248,9 @@ describe('a message of no task', () => {
 });
 
 describe('the look', () => {
-  test('lets every letter be seen again, also when a write fails', async () => {
+  const strange = { died: 0, strange: 1 };
+
+  test('lets every letter be seen again, also when its judgement fails, and tells of each', async () => {
     const { sweep, bury, letters, log } = await scene([], {
       store: {
         get: async () => {
@@ -254,28 +258,142 @@ describe('the look', () => {
         },
       },
     });
-    bury();
-    bury();
+    const ids = [bury(), bury()];
     expect(await sweep()).toEqual({ died: 0, strange: 0 });
     expect(await letters.peek('inventory', 10)).toHaveLength(2);
-    expect(log.lines).toMatchObject([{ level: 'error', fields: { pool: 'inventory' } }]);
+    expect(log.lines).toMatchObject(
+      ids.map((messageId) => ({ level: 'error', fields: { pool: 'inventory', messageId } })),
+    );
   });
 
-  test('begins no pool when the time is over', async () => {
+  test('goes on past a letter whose judgement fails, and comes back to it', async () => {
+    let isDown = true;
+    const { sweep, bury, views } = await scene([], {
+      store: {
+        get: async ({ SK }) => {
+          if (isDown && SK === 'STEP#Reserve') throw new Error('of this one only');
+          return undefined;
+        },
+      },
+    });
+    const stubborn = bury();
+    const other = bury('x');
+    expect(await sweep()).toEqual(strange);
+    expect(await views.deadMessage(other)).toMatchObject({ reason: 'unreadable' });
+    isDown = false;
+    expect(await sweep()).toEqual(strange);
+    expect(await views.deadMessage(stubborn)).toMatchObject({ reason: 'not on record' });
+  });
+
+  test('leaves those alone that follow in the ordering key of one whose judgement failed', async () => {
+    const steps = ['Reserve', 'Charge', 'Ship'].map((stepKey) =>
+      aStep({ ...stepItemKey(RUN_ID, stepKey), stepKey }),
+    );
+    let fails = 1;
+    const { sweep, bury, memory } = await scene(steps, {
+      store: {
+        transact: async (...writes) => {
+          fails -= 1;
+          if (fails >= 0) throw new Error('of this one only');
+          return memory.transact(...writes);
+        },
+      },
+    });
+    const of = (step: string, partitionkey: string) =>
+      bury(aCommand({ step, id: `${RUN_ID}/${step}/0`, partitionkey }));
+    of('Reserve', 'k1');
+    of('Charge', 'k1');
+    of('Ship', 'k2');
+    expect(await sweep()).toEqual({ died: 1, strange: 0 });
+    expect(await memory.get(parkKey('inventory', 'k2'))).toMatchObject({ head: `${RUN_ID}/Ship/0` });
+    expect(await sweep()).toEqual({ died: 2, strange: 0 });
+    expect(await memory.get(parkKey('inventory', 'k1'))).toMatchObject({
+      head: `${RUN_ID}/Reserve/0`,
+      last: `${RUN_ID}/Charge/0`,
+    });
+  });
+
+  test('finds a fresh letter behind hundreds that have their reason, and shows these to others at once', async () => {
+    const { sweep, bury, letters, views } = await scene([]);
+    for (let round = 0; round < 6; round += 1) {
+      for (let letter = 0; letter < 50; letter += 1) bury(`x${round}`);
+      expect(await sweep()).toEqual({ died: 0, strange: 50 });
+    }
+    const fresh = bury('y');
+    expect(await sweep()).toEqual(strange);
+    expect(await views.deadMessage(fresh)).toMatchObject({ reason: 'unreadable' });
+    expect(await letters.peek('inventory', 1000)).toHaveLength(301);
+  });
+
+  test('ends: of more than 500 known ones, the rest is for the next minutes', async () => {
     const { sweep, bury } = await scene([]);
+    for (let round = 0; round < 11; round += 1) {
+      for (let letter = 0; letter < 50; letter += 1) bury('x');
+      await sweep();
+    }
+    bury('y');
+    expect(await sweep()).toEqual({ died: 0, strange: 0 });
+  });
+
+  test('shows known letters to others also when the next look fails', async () => {
+    const given = await scene([]);
+    for (let letter = 0; letter < 50; letter += 1) given.bury('x');
+    await given.sweep();
+    const { peek } = given.letters;
+    let looks = 0;
+    const failing: DeadLetterPeek['peek'] = async (pool, limit) => {
+      if (pool === 'inventory') looks += 1;
+      if (looks > 1) throw new PortUnavailable('throttled');
+      return peek(pool, limit);
+    };
+    Object.assign(given.swept, { peek: failing });
+    expect(await given.sweep()).toEqual({ died: 0, strange: 0 });
+    expect(looks).toBe(2);
+    expect(await peek('inventory', 100)).toHaveLength(50);
+  });
+
+  test('looks at no pool and judges no letter when the time is over', async () => {
+    const { sweep, bury, clock, swept, letters } = await scene([]);
     bury('x');
     expect(await sweep(AT - 1)).toEqual({ died: 0, strange: 0 });
-    expect(await sweep(AT)).toEqual({ died: 0, strange: 1 });
+    Object.assign(swept, {
+      peek: async (pool: string, limit: number) => {
+        clock.pass(1);
+        return letters.peek(pool, limit);
+      },
+    });
+    expect(await sweep(AT)).toEqual({ died: 0, strange: 0 });
+    expect(await letters.peek('inventory', 10)).toHaveLength(1);
+    clock.pass(20 * SECOND);
+    expect(await sweep(clock.now() + 2)).toEqual(strange);
   });
 
-  test('remembers a bounded number of letters', async () => {
-    const { sweep, letters, bury } = await scene([]);
-    for (let round = 0; round < 22; round += 1) {
-      const ids = Array.from({ length: 50 }, () => bury(`x${round}`));
+  test('begins with another pool each minute', async () => {
+    const first: string[] = [];
+    const { sweep, clock } = await scene([], {
+      letters: {
+        peek: async (pool) => {
+          first.push(pool);
+          clock.pass(1);
+          return [];
+        },
+      },
+    });
+    for (let minute = 0; minute < 4; minute += 1) {
+      await sweep(clock.now());
+      clock.pass(MINUTE);
+    }
+    expect(first).toEqual(['inventory', 'payment', 'inventory', 'payment']);
+  });
+
+  test('remembers a bounded number of letters: one that stays is judged once more', async () => {
+    const { sweep, letters, bury, log } = await scene([]);
+    const stays = bury('x');
+    for (let round = 0; round < 210; round += 1) {
+      const ids = Array.from({ length: 49 }, () => bury('y'));
       await sweep();
       for (const id of ids) letters.remove('inventory', id);
     }
-    bury('y');
-    expect(await sweep()).toEqual({ died: 0, strange: 1 });
+    expect(log.lines.filter(({ fields }) => fields?.['messageId'] === stays)).toHaveLength(2);
   });
 });

@@ -160,4 +160,25 @@ describe('a command whose deadline has passed', () => {
     expect(await bench.deliver()).toEqual(BURN);
     expect(await bench.now()).toEqual(again);
   });
+
+  test('that another delivery took and gave back meanwhile keeps its event: the next receive looks again', async () => {
+    const given = aStep();
+    const tried = aStep({ status: 'retrying', fence: 1, tries: 1, started: 1, notBefore: late });
+    let isRaced = false;
+    const bench = await arrive({
+      step: given,
+      store: (memory) =>
+        unreliableStore(memory, {
+          before: ({ name }) => {
+            if (name !== 'update' || isRaced) return undefined;
+            isRaced = true;
+            return seed(memory, tried);
+          },
+        }),
+    });
+    expect(await bench.deliver()).toEqual(BURN);
+    expect(await bench.now()).toEqual(tried);
+    expect(await bench.deliver({ receiveCount: 2 })).toEqual(BURN);
+    expect(await bench.now()).toMatchObject({ status: 'dead', reason: 'expired', fence: 1, started: 1 });
+  });
 });
