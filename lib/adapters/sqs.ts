@@ -6,12 +6,11 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { PortUnavailable } from '#core/errors.ts';
-import { wireText } from '#core/json-text.ts';
 import type { Commands, QueueDepth, Retelling, RetryQueue, Visibility } from '#core/ports.ts';
 import type { Item } from '#core/store.ts';
 import { call } from './call.ts';
 import { CLIENT } from './client-config.ts';
+import { straightCommands } from './straight-commands.ts';
 
 /** Queue URLs are names only: the endpoint is the configured one, whatever host the URL shows. */
 export const sqsClient = (): SQSClient => new SQSClient({ ...CLIENT, useQueueUrlAsEndpoint: false });
@@ -70,32 +69,21 @@ export const sqsRetelling = (
   return { waiting: async () => (await depth.waiting('project')) ?? 0, tell: (image) => send(pack(image)) };
 };
 
-/**
- * Commands straight to their work queues, as raw delivery by the topic would write them: for a command that the
- * topic's filters, which take up to 15 minutes to hold, did not let through.
- * @param queues command type -> URL of its work queue
- */
-export const sqsCommands = (client: SQSClient, queues: Readonly<Record<string, string>>): Commands => ({
-  publish: async (commands) => {
-    const left: string[] = [];
-    for (const command of commands) {
+/** @param queues command type -> URL of its work queue */
+export const sqsCommands = (client: SQSClient, queues: Readonly<Record<string, string>>): Commands =>
+  straightCommands({
+    queueOf: (type) => (Object.hasOwn(queues, type) ? queues[type] : undefined),
+    // A copy on purpose: it must not be taken for the first one. The claim tells copies apart.
+    deduplicationIdOf: () => randomUUID(),
+    send: (queueUrl, { body, attributes, groupId, deduplicationId }) => {
       const text = (value: string) => ({ DataType: 'String', StringValue: value });
-      const message = new SendMessageCommand({
-        QueueUrl: Object.hasOwn(queues, command.type) ? queues[command.type] : undefined,
-        MessageBody: wireText(command),
-        MessageGroupId: command.partitionkey ?? command.tenant,
-        // A copy on purpose: it must not be taken for the first one. The claim tells copies apart.
-        ...(command.partitionkey !== undefined && { MessageDeduplicationId: randomUUID() }),
-        MessageAttributes: { type: text(command.type), tenant: text(command.tenant) },
+      const command = new SendMessageCommand({
+        QueueUrl: queueUrl,
+        MessageBody: body,
+        MessageGroupId: groupId,
+        MessageDeduplicationId: deduplicationId,
+        MessageAttributes: { type: text(attributes.type), tenant: text(attributes.tenant) },
       });
-      try {
-        if (message.input.QueueUrl === undefined) left.push(command.id);
-        else await call('SendMessage', (options) => client.send(message, options));
-      } catch (error) {
-        if (!(error instanceof PortUnavailable)) throw error;
-        left.push(command.id);
-      }
-    }
-    return left;
-  },
-});
+      return call('SendMessage', (options) => client.send(command, options));
+    },
+  });

@@ -31,7 +31,7 @@ export async function indexedDead(
 }
 
 /** The pool that a row belongs to; undefined: nobody handles its type any more. */
-export const poolOf =
+export const poolOfRow =
   (sources: readonly Source[]) =>
   (row: DeadRow): string | undefined =>
     row.kind === 'message' ? row.pool : sources.find(({ types }) => types.includes(row.type))?.name;

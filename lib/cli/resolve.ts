@@ -1,17 +1,16 @@
 /** A person's decision on a dead task: what is looked up for it, and what is said where it cannot be. */
 import { hash } from 'node:crypto';
+import { straightCommands } from '#adapters/straight-commands.ts';
 import { closer } from '#core/close.ts';
 import { checkValue, problemsText, type TaskContract } from '#core/contract.ts';
 import type { Resolution, RunItem, StepItem } from '#core/items.ts';
 import { runKey, splitPartition } from '#core/items.ts';
-import { wireText } from '#core/json-text.ts';
 import { deduplicationId } from '#core/ordering-key.ts';
 import type { Commands, Log } from '#core/ports.ts';
 import { type Resolved, resolver, whyNotResolved } from '#core/resolve.ts';
 import { contracts } from '#workflows/contracts.ts';
 import type { Connection } from './connection.ts';
 import { CliError, EXIT } from './errors.ts';
-import { isFifo } from './letter-walk.ts';
 
 /** What a person says of a task. `result` only with `done`. */
 export interface Decision {
@@ -89,30 +88,16 @@ export function fittingResult({ step }: Found, contract: TaskContract, result: u
 /** For the record: which result it was, and not what was in it. */
 export const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 12);
 
-/**
- * Commands, straight to their work queues, as the topic would deliver them.
- * @param at makes the message another one to a FIFO queue than the command of the same entry that was sent before
- */
-async function straightCommands({ letters, pipeline }: Connection, at: number): Promise<Commands> {
+/** @param at makes the message another one to a FIFO queue than the command of the same entry that was sent before */
+async function commandsOf({ letters, pipeline }: Connection, at: number): Promise<Commands> {
   const { sources } = await pipeline();
   const text = (value: string) => ({ dataType: 'String', text: value });
-  return {
-    publish: async (commands) => {
-      const left: string[] = [];
-      for (const command of commands) {
-        const source = sources.find(({ types }) => types.includes(command.type));
-        if (source === undefined) left.push(command.id);
-        else
-          await letters.send(source.queueUrl, {
-            body: wireText(command),
-            attributes: { type: text(command.type), tenant: text(command.tenant) },
-            groupId: command.partitionkey ?? command.tenant,
-            ...(isFifo(source) && { deduplicationId: deduplicationId(command, at) }),
-          });
-      }
-      return left;
-    },
-  };
+  return straightCommands({
+    queueOf: (type) => sources.find(({ types }) => types.includes(type))?.queueUrl,
+    deduplicationIdOf: (command) => deduplicationId(command, at),
+    send: (queueUrl, { attributes: { type, tenant }, ...message }) =>
+      letters.send(queueUrl, { ...message, attributes: { type: text(type), tenant: text(tenant) } }),
+  });
 }
 
 /** @throws CliError `changed_meanwhile`, `not_published` */
@@ -126,7 +111,7 @@ export async function decide(
   const payloads = await connection.payloads();
   const clock = { now: () => Date.now() };
   // Said again, a retry sends what the first one sent: by the time of that one.
-  const commands = await straightCommands(
+  const commands = await commandsOf(
     connection,
     step.status === 'retrying' ? (step.resolvedBy?.at ?? actor.at) : actor.at,
   );

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DeadRow } from '#core/dead-rows.ts';
 import type { Connection } from '../connection.ts';
-import { type DeadGroup, grouped, idOf, indexedDead, isMeant, poolOf } from '../dead-index.ts';
+import { type DeadGroup, grouped, idOf, indexedDead, isMeant, poolOfRow } from '../dead-index.ts';
 import { sourcesOf } from '../dead-sources.ts';
 import { leaf, open, type Session, screenFor } from '../leaf.ts';
 import { addLetterFlags, filterOf, type LetterFlags } from '../letter-flags.ts';
@@ -51,7 +51,7 @@ async function list(session: Session, flags: ListFlags): Promise<void> {
     ...filterOf(flags, flags.reason, now),
     ...(flags.pool !== undefined && { pool: flags.pool }),
   };
-  const pool = poolOf((await connection.pipeline()).sources);
+  const pool = poolOfRow((await connection.pipeline()).sources);
   const behind = await eventsWaiting(connection);
   const all = await indexedDead(await connection.views(), filter.since);
   const rows = all.filter((row) => isMeant(row, filter, pool(row)));

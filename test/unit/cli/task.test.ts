@@ -129,7 +129,8 @@ describe('task resolve --retry', () => {
 
   const fifo = { ...source('shipping'), queueUrl: 'q/shipping.fifo', dlqUrl: 'dlq/shipping.fifo' };
   const onFifo = async (steps: readonly StepItem[], crashAt?: number) => {
-    const cloud = await given(held, ...steps);
+    const inOrder = steps.map((step) => ({ ...step, orderBy: 'orderId' }));
+    const cloud = await given(held, ...inOrder);
     const queues = fakeQueues({}, crashAt === undefined ? {} : { crashAt });
     cloud.connection.letters = queues.ports.letters;
     const { pipeline } = cloud.connection;
