@@ -12,6 +12,8 @@ export interface DiscardPorts {
   readonly sleep: (milliseconds: number) => Promise<unknown>;
   /** Puts it on the task's record. */
   readonly note: (task: StepItem, messageId: string) => Promise<void>;
+  /** Takes a letter of no task from the index. */
+  readonly close: (letter: DeadLetter) => Promise<void>;
 }
 
 export interface DiscardPlan {
@@ -48,7 +50,7 @@ export async function discard(
   plan: DiscardPlan,
   each: (discarded: Discarded) => void = () => {},
 ): Promise<DiscardReport> {
-  const { letters, lookUp, now, sleep, note } = ports;
+  const { letters, lookUp, now, sleep, note, close } = ports;
   const discarded: Discarded[] = [];
   const tally = { left: 0, complete: true };
   const isOver = (): boolean => discarded.length >= (plan.limit ?? Number.POSITIVE_INFINITY);
@@ -65,6 +67,8 @@ export async function discard(
     if (!plan.dryRun) {
       if (task !== undefined) await note(task, letter.messageId);
       await letters.remove(box.dlqUrl, letter);
+      // Last: a letter that is still there must not be missing from the index.
+      if (task === undefined) await close(letter);
     }
     const gone = {
       ...subject,

@@ -13,8 +13,8 @@ import { absent, to, toOrGone, where } from './store.ts';
 export const AUDIT_DAYS = 400;
 const DAY_MS = 86_400_000;
 
-/** Bounds of one entry: 16 arguments of 300 characters keep it within 8 KB. */
-const MAX_ARGUMENTS = 16;
+/** Bounds of one entry: 20 arguments of 300 characters keep it within 8 KB. */
+const MAX_ARGUMENTS = 20;
 const MAX_TEXT = 300;
 const MAX_WHO = 600; // an ARN of STS is shorter
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { letterExpiry } from '#core/dead-rows.ts';
 import { discardedByPersonOf } from '#core/operator-marks.ts';
 import { type Actor, audited } from '../audit.ts';
 import { confirm } from '../confirm.ts';
@@ -58,8 +59,10 @@ async function act(session: Session, flags: DiscardFlags): Promise<void> {
     ...(limit !== undefined && { limit }),
   };
   const ports = { letters: connection.letters, lookUp: connection.lookUp, now: Date.now, sleep };
-  const look = await discard({ ...ports, note: async () => {} }, { ...plan, dryRun: true }, (one) =>
-    screen.say(lineOf(one, true)),
+  const look = await discard(
+    { ...ports, note: async () => {}, close: async () => {} },
+    { ...plan, dryRun: true },
+    (one) => screen.say(lineOf(one, true)),
   );
   const count = look.discarded.length;
   if (flags.dryRun === true || count === 0) return show(screen, flags.dryRun === true, look);
@@ -72,7 +75,10 @@ async function act(session: Session, flags: DiscardFlags): Promise<void> {
       only: new Set(look.discarded.map(({ messageId }) => messageId)),
     };
     const note = await notesOf(connection, actor, flags.reason);
-    const result = await discard({ ...ports, note }, bounded, () => {
+    const views = await connection.views();
+    const close: DiscardPorts['close'] = ({ messageId, sentAt }) =>
+      views.closeDeadMessage(messageId, letterExpiry(sentAt));
+    const result = await discard({ ...ports, note, close }, bounded, () => {
       notes.counts['discarded'] = (notes.counts['discarded'] ?? 0) + 1;
     });
     Object.assign(notes.counts, { discarded: result.discarded.length, left: result.left });

@@ -176,12 +176,14 @@ async function editNotes(connection: Connection, { who, at }: Actor) {
 
 /** For the audit: of an edit the places, never the values. */
 function named(flags: ReplayFlags, patch: Patch | undefined) {
-  const { reason, limit, rate: perSecond, canary, maxFailureRatio } = flags;
+  const { reason, limit, rate: perSecond, burst, wait, canary, maxFailureRatio } = flags;
   const places = patch && 'set' in patch ? patch.set.map(({ pointer }) => pointer).join(' ') : 'all';
   return {
     ...namedLetters(flags),
     ...{ reason, limit, canary, maxFailureRatio },
     rate: perSecond,
+    burst,
+    wait: `${wait / 1000}s`,
     edit: patch === undefined ? undefined : places,
   };
 }

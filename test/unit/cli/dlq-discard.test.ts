@@ -64,6 +64,36 @@ describe('dlq discard', () => {
     expect(left()).toEqual(['m-dead']);
   });
 
+  test('takes a letter of no task from the index, after it is gone from its queue', async () => {
+    const { discard, views, connection } = await given();
+    const row = (messageId: string) =>
+      ({
+        kind: 'message',
+        messageId,
+        pool: 'shipping',
+        reason: 'unreadable',
+        bytes: 8,
+        hash: 'h',
+        firstAt: 1,
+        lastAt: 1,
+        expiresAt: 2_000_000_000,
+      }) as const;
+    for (const id of ['m-bad', 'm-gone', 'm-other']) await views.putDead(row(id));
+    const { remove } = connection.letters;
+    connection.letters.remove = async (url, gone) => {
+      if (gone.messageId === 'm-gone') throw new Error('cut short');
+      expect(await views.deadMessage(gone.messageId)).toEqual(
+        gone.messageId === 'm-bad' ? row('m-bad') : undefined,
+      );
+      await remove(url, gone);
+    };
+    expect((await discard('--reason', 'noise', '--yes')).exitCode).toBe(1);
+    const open = ['m-bad', 'm-gone', 'm-other'].map((id) => views.deadMessage(id));
+    expect(await Promise.all(open)).toEqual([undefined, row('m-gone'), row('m-other')]);
+    await views.putDead(row('m-bad'));
+    expect(await views.deadMessage('m-bad')).toBeUndefined();
+  });
+
   test('a dry run shows, and changes nothing', async () => {
     const { discard, left, audit, step, queues } = await given();
     const { out } = await discard('--reason', 'x', '--dry-run', '--json');
