@@ -8,7 +8,7 @@ import {
   type Verdict,
   verdictOn,
 } from './claim.ts';
-import { deadAsRead, exhaustOf, expireOf, loseOf, parkOf, starveOf } from './deaths.ts';
+import { exhaustOf, expireOf, loseOf, parkOf, starveOf } from './deaths.ts';
 import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts';
 import type { Command } from './envelope.ts';
 import { asRun, asStep, runKey, type StepItem, stepItemKey } from './items.ts';
@@ -21,6 +21,9 @@ import { writeTwice } from './write-twice.ts';
 
 /** A claim and a read may lose a race to one another; more often than this in a row is no race. */
 const CLAIM_ROUNDS = 3;
+
+/** Its message would begin a try, or end the last one. */
+const wantsTask = ({ act }: Verdict): boolean => act === 'claim' || act === 'revive' || act === 'exhaust';
 
 /** @param seen finished tasks that this process has met */
 export function claimer(store: Store, seen: SeenFilter) {
@@ -46,21 +49,22 @@ export function claimer(store: Store, seen: SeenFilter) {
       item = await stepOf(command);
       verdict = verdictOn(item, request);
     }
-    // What goes to the dead letters, is acked or waits does so wherever it stands: only who wants the task must be first.
-    if (
-      line !== undefined &&
-      (verdict.act === 'claim' || verdict.act === 'revive' || verdict.act === 'exhaust')
-    ) {
-      const place = await line.place(now);
-      if (place === 'busy') return again(1);
-      if (place !== 'free')
-        return standBehind(place.behind, line, request, delivery, item ?? (await stepOf(command)));
-    }
-    if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
-      const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log, line);
-      if (expired) return expired;
-    }
     for (let round = 0; round < CLAIM_ROUNDS; round += 1) {
+      // What goes to the dead letters, is acked or waits does so wherever it stands: only who wants the task must be first.
+      if (line !== undefined && wantsTask(verdict)) {
+        const place = await line.place(now);
+        if (place === 'busy') return again(1);
+        if (place !== 'free') {
+          item ??= await stepOf(command);
+          verdict = verdictOn(item, request);
+          if (item && wantsTask(verdict))
+            return standBehind(place.behind, line, request, delivery, item, verdict);
+        }
+      }
+      if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
+        const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log, line);
+        if (expired) return expired;
+      }
       const write = await actOn(verdict, item, request, delivery, line);
       if ('ack' in write) return write;
       if (write.written) {
@@ -80,30 +84,19 @@ export function claimer(store: Store, seen: SeenFilter) {
   async function standBehind(
     behind: string,
     line: Line,
-    request: ClaimRequest,
-    delivery: Delivery,
-    item: StepItem | undefined,
+    { command, messageId, now }: ClaimRequest,
+    { log }: Delivery,
+    item: StepItem,
+    verdict: Verdict,
   ): Promise<Disposition> {
-    const { command, messageId, now } = request;
-    const verdict = verdictOn(item, request);
-    if (item !== undefined && (verdict.act === 'claim' || verdict.act === 'exhaust')) {
-      const parked = await line.bury(parkOf(item, command, behind, messageId, now), item);
-      delivery.log.warn('key is parked', { behind, written: parked.written });
-      return parked.written ? BURN : again(1);
-    }
     if (verdict.act === 'revive') {
-      // Dead before the line began: it takes its place, so that its next chance comes in order.
-      if (verdict.item.parkedAt === undefined)
-        await line.bury(
-          { key: stepItemKey(command.runid, command.step), when: deadAsRead(verdict.item), changes: {} },
-          verdict.item,
-        );
-      delivery.log.info('key is parked', { behind });
+      // Its place it has since its death.
+      log.info('key is parked', { behind });
       return BURN;
     }
-    const other = await actOn(verdict, item, request, delivery, line);
-    if ('ack' in other) return other;
-    return other.written ? BURN : again(1);
+    const parked = await line.bury(parkOf(item, command, behind, messageId, now), item);
+    log.warn('key is parked', { behind, written: parked.written });
+    return parked.written ? BURN : again(1);
   }
 
   /** Carries a verdict out: a write that may be refused, or the message's disposition. */

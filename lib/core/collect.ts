@@ -35,7 +35,6 @@ export function collector(ports: CollectPorts) {
 
   /** A failure counts for its own execution only, and only while the task is still dead. */
   async function gaveUp(seen: StepItem, log: Log): Promise<void> {
-    if (seen.outcomeExecution !== seen.execution) return;
     const item = await store.get({ PK: seen.PK, SK: seen.SK });
     const step = item && asStep(item);
     if (step?.status !== 'dead' || step.outcomeExecution !== step.execution) {

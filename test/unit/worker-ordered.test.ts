@@ -257,28 +257,6 @@ describe('cancelled ones are skipped', () => {
 });
 
 describe('deaths without a handler', () => {
-  test('of a task that was dead before the line began: it takes its place', async () => {
-    const bench = await parked();
-    const step = await bench.stepOf('D');
-    await bench.memory.put({
-      item: {
-        ...step,
-        status: 'dead',
-        reason: 'starved',
-        deadAt: bench.clock.now(),
-        deadMessageId: 'first-D',
-        met: new Set(['10000.0']),
-      } as never,
-      when: { all: [] },
-    });
-    bench.clock.pass(MINUTE);
-    const moved = { messageId: 'moved-D', sentAt: bench.clock.now() };
-    expect(await bench.deliver('D', moved)).toEqual(BURN);
-    expect(await bench.deliver('D', { ...moved, receiveCount: 2 })).toEqual(BURN);
-    expect(await bench.park()).toMatchObject({ last: taskOf('D') });
-    expect(await bench.stepOf('D')).toMatchObject({ reason: 'starved', parkedAt: `PARK#${POOL}#${KEY}` });
-  });
-
   test('past its deadline: expired, and parked', async () => {
     const bench = await orderedBench();
     await bench.enter('A');
@@ -343,26 +321,39 @@ describe('deaths without a handler', () => {
     expect(await bench.park()).toMatchObject({ last: taskOf('D') });
   });
 
-  test('of which somebody else wrote one first behind the line: looked at again', async () => {
-    const bench = await orderedBench({
-      store: (memory) => ({
-        ...memory,
-        transact: async (updates, others) =>
-          (updates[0]?.changes['reason'] as { to?: string } | undefined)?.to === 'unknown'
-            ? { written: false, refusals: [{ why: 'condition', item: undefined }] }
-            : memory.transact(updates, others),
-      }),
-    });
-    await bench.enter('A', 'B');
-    bench.failing.set('A', broken);
-    await bench.drive('A');
-    await bench.memory.put({
-      item: { ...(await bench.stepOf('B')), ...lostAt(bench.clock.now()) } as never,
-      when: { all: [] },
-    });
-    bench.clock.pass(20 * SECOND);
-    expect(await bench.deliver('B')).toEqual(again(1));
-  });
+  test.each([
+    ['wrote one first', { status: 'dead', reason: 'unknown' }, 'unknown', 1],
+    ['let it be tried again', { status: 'retrying' }, 'key_parked', 1],
+    ['let it be tried again, for a later copy', { status: 'retrying' }, 'key_parked', 2],
+  ] as const)(
+    'behind the line, where somebody else %s: not tried',
+    async (_name, changes, reason, receiveCount) => {
+      const bench = await orderedBench({
+        store: (memory) => ({
+          ...memory,
+          transact: async (updates, others) => {
+            const [own] = updates;
+            if ((own?.changes['reason'] as { to?: string } | undefined)?.to !== 'unknown')
+              return memory.transact(updates, others);
+            const item = { ...(await bench.stepOf('B')), ...changes } as never;
+            await memory.put({ item, when: { all: [] } });
+            return { written: false, refusals: [{ why: 'condition', item }] };
+          },
+        }),
+      });
+      await bench.enter('A', 'B');
+      bench.failing.set('A', broken);
+      await bench.drive('A');
+      await bench.memory.put({
+        item: { ...(await bench.stepOf('B')), ...lostAt(bench.clock.now()) } as never,
+        when: { all: [] },
+      });
+      bench.clock.pass(20 * SECOND);
+      expect(await bench.deliver('B', { receiveCount })).toEqual(BURN);
+      expect(await bench.stepOf('B')).toMatchObject({ status: 'dead', reason });
+      expect(bench.effects).toEqual([]);
+    },
+  );
 
   test('a live holder behind the line is left alone', async () => {
     const bench = await parked();
