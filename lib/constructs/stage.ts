@@ -21,6 +21,8 @@ export interface Stage {
   readonly recordSeconds: number;
   /** IAM actions that publishing takes: AWS counts PublishBatch as `sns:Publish`. */
   readonly publishActions: readonly string[];
+  /** IAM actions that releasing received messages takes: AWS counts the batch as `sqs:ChangeMessageVisibility`. */
+  readonly releaseActions: readonly string[];
   /** Hash of the code: told with every failure. */
   readonly version: string;
 }

@@ -52,12 +52,12 @@ const onWorkQueues =
 
 /** Peeks at the dead letters of pools: looks, and lets them be seen again. */
 const onDeadLetters =
-  (pools: readonly WorkerPool[]): Access =>
+  (pools: readonly WorkerPool[], stage: Stage): Access =>
   (fn) => {
     allow(
       fn,
       'sqs',
-      ['ReceiveMessage', 'ChangeMessageVisibility'],
+      ['ReceiveMessage', ...stage.releaseActions],
       pools.map(({ work }) => work.deadLetters.queueArn),
     );
     const urls = pools.map(({ poolName, work }) => [poolName, work.deadLetters.queueUrl] as const);
@@ -85,7 +85,7 @@ export class Sweep extends Construct {
         startsWorkflows(workflows),
         describesExecutions(workflows),
         onWorkQueues(props.commands.pools),
-        onDeadLetters(props.commands.pools),
+        onDeadLetters(props.commands.pools, stage),
       ],
     }).fn;
     grantAnswers(this.fn, workflows, stage);

@@ -41,6 +41,7 @@ const ON_AWS = {
   executionLogs: true,
   answerOn: 'machines',
   publishActions: ['Publish'],
+  releaseActions: ['ChangeMessageVisibility'],
   recordSeconds: 2,
   observability: true,
 } as const;
@@ -55,11 +56,12 @@ export function stageFrom(context: StageContext): StageSettings {
         ...shared,
         name,
         // The local cloud takes uploads by the caller's credentials only, drops execution logs, checks
-        // states:SendTask* against `*`, and PublishBatch as an action of its own.
+        // states:SendTask* against `*`, and calls with ten at once as actions of their own.
         synthesizer: () => new CliCredentialsStackSynthesizer() as IStackSynthesizer,
         executionLogs: false,
         answerOn: '*',
         publishActions: ['Publish', 'PublishBatch'],
+        releaseActions: ['ChangeMessageVisibility', 'ChangeMessageVisibilityBatch'],
         // A hundred orders at once keep the emulator, its functions and its tables busy on the same cores for minutes.
         recordSeconds: 10,
         observability: false,
