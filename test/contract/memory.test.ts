@@ -3,13 +3,20 @@ import { describe } from 'vitest';
 import type { Command } from '#core/envelope.ts';
 import { manualClock } from '#test/memory/determinate.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
-import { memoryDeadLetters, memoryQueue, memoryQueueDepth, memoryRetryQueue } from '#test/memory/queues.ts';
+import {
+  memoryDeadLetters,
+  memoryQueue,
+  memoryQueueDepth,
+  memoryRetelling,
+  memoryRetryQueue,
+} from '#test/memory/queues.ts';
 import { memoryAnswers, memoryExecutions } from '#test/memory/state-machines.ts';
 import { memoryStore } from '#test/memory/store.ts';
 import { memoryTopic } from '#test/memory/topic.ts';
 import { memoryViews } from '#test/memory/views.ts';
 import { payloadsContract } from './payloads.contract.ts';
 import { queuesContract } from './queues.contract.ts';
+import { retellingContract } from './retelling.contract.ts';
 import { stateMachinesContract } from './state-machines.contract.ts';
 import { storeContract } from './store.contract.ts';
 import { topicContract } from './topic.contract.ts';
@@ -73,5 +80,17 @@ describe('queues', () =>
       enqueue: async () => queue.send('{}'),
       receive: async () => queue.receive()?.receiptHandle,
       retries: async () => [...retryQueue.records],
+    };
+  }));
+
+describe('retelling', () =>
+  retellingContract(async () => {
+    const projector = memoryQueue(manualClock());
+    const retelling = memoryRetelling(projector);
+    return {
+      retelling,
+      enqueue: async () => projector.send('{}'),
+      receive: async () => void projector.receive(),
+      told: async () => retelling.told.splice(0),
     };
   }));

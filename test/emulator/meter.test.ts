@@ -5,6 +5,8 @@
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Reading } from '#adapters/meter.ts';
+import { ENDED_SHARDS, OPEN_SHARDS } from '#core/items.ts';
+import { FIRST_CHECK_MS } from '#core/run-changes.ts';
 import { inProcess } from '#test/cloud/in-process.ts';
 import { anOrder, freshId, STEPS } from '#test/cloud/orders.ts';
 import { suite } from '#test/cloud/suite.ts';
@@ -37,6 +39,9 @@ vi.mock(import('#adapters/sqs.ts'), async (original) => {
   const all = await original();
   return { ...all, sqsClient: () => watched(all.sqsClient()) };
 });
+
+/** Calls of the sweeper: nothing is due, the run that ended is, nothing any more. */
+const [IDLE, LOOK, AFTER] = ['idle sweep', 'sweep', 'sweep after'] as const;
 
 /** Stage -> what it cost over a whole order. */
 const costs = new Map<
@@ -73,7 +78,13 @@ beforeAll(async () => {
   );
   try {
     await path.order(anOrder('metered'), freshId('key'));
+    await path.sweep(IDLE);
+    // Two minutes and a little later it is due, and its events are no longer young.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + FIRST_CHECK_MS + 30_000 });
+    await path.sweep(LOOK);
+    await path.sweep(AFTER);
   } finally {
+    vi.useRealTimers();
     path.close();
   }
 }, 120_000);
@@ -86,7 +97,8 @@ const shown = (stage: string) => {
 
 test('prints what one order costs, by stage', () => {
   const total = { requests: 0, read: 0, write: 0, indexWrite: 0 };
-  const lines = [...costs].map(([stage, { calls, read, write, indexWrite, times }]) => {
+  const ofOrder = [...costs].filter(([stage]) => !stage.includes('sweep'));
+  const lines = ofOrder.map(([stage, { calls, read, write, indexWrite, times }]) => {
     const requests = [...calls.values()].reduce((sum, count) => sum + count, 0);
     total.requests += requests;
     total.read += read;
@@ -108,7 +120,7 @@ test('prints what one order costs, by stage', () => {
         `stream reads 0 (free with Lambda), Step Functions ${states + 1} transitions, SNS deliveries to SQS ${tasks + events} (free)`,
     ].join('\n  '),
   );
-  expect(costs.size).toBe(7);
+  expect(ofOrder).toHaveLength(7);
 });
 
 /** The request budget of the hot path: whoever changes a number here says why in the commit. */
@@ -132,4 +144,25 @@ test.each([
   ['close', 1, { 'DynamoDB.Query': 2, 'DynamoDB.UpdateItem': 5 }, { read: 4, write: 6, indexWrite: 2 }],
 ])('%s: requests and units are as budgeted', (stage, times, calls, units) => {
   expect(shown(stage)).toEqual({ times, calls, ...units });
+});
+
+/** What the README's table calls the sweeper's look: the call that found the run, less the looks at the index. */
+test("the sweeper's look at an ended run: requests and units are as budgeted", () => {
+  const index = { 'DynamoDB.Query': OPEN_SHARDS + ENDED_SHARDS };
+  // An eventually consistent query of nothing is half a unit.
+  const idle = { times: 1, calls: index, read: (OPEN_SHARDS + ENDED_SHARDS) / 2, write: 0, indexWrite: 0 };
+  expect(shown(IDLE)).toEqual(idle);
+  // It has left the index: all was told.
+  expect(shown(AFTER)).toEqual(idle);
+  const found = shown(LOOK);
+  const own: Record<string, number> = { ...found.calls };
+  own['DynamoDB.Query'] = (own['DynamoDB.Query'] ?? 0) - index['DynamoDB.Query'];
+  // The run's items and its timeline, and RUN out of the index; once a sweep, how many events wait.
+  expect(own).toEqual({ 'DynamoDB.Query': 2, 'DynamoDB.UpdateItem': 1, 'SQS.GetQueueAttributes': 1 });
+  const look = { reads: 3, writes: 2, indexWrites: 1 };
+  expect({
+    reads: (found.read ?? 0) - idle.read,
+    writes: found.write,
+    indexWrites: found.indexWrite,
+  }).toEqual(look);
 });

@@ -1,6 +1,9 @@
 /** Order per key on the deployed system: accounts whose payouts wait, die, are replayed, and are decided by a person. */
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { Message } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
 import { taskIdOf } from '#core/items.ts';
+import { LEASE_GRACE_MS } from '#core/retry.ts';
 import { edow } from '#test/cloud/edow.ts';
 import { freshId } from '#test/cloud/orders.ts';
 import { accountBooks, aPayout } from '#test/cloud/payouts.ts';
@@ -18,6 +21,19 @@ const lettersOf = (runs: readonly string[]) =>
     const found = new Set(result.entries.map((entry: { run?: string }) => entry.run));
     return runs.every((run) => found.has(run)) ? true : undefined;
   });
+
+/** The grace after a death is over: a copy that is sent from now on was not on its way. */
+const diedLongAgo = async (runId: string, step: string): Promise<void> => {
+  const { PK, SK, deadAt = 0 } = (await books.partition(runId)).step(step);
+  await system.dynamo.send(
+    new UpdateItemCommand({
+      TableName: system.stateTable,
+      Key: { PK: { S: PK }, SK: { S: SK } },
+      UpdateExpression: 'SET deadAt = :at',
+      ExpressionAttributeValues: { ':at': { N: String(deadAt - 2 * LEASE_GRACE_MS) } },
+    }),
+  );
+};
 
 /** What killed the task of a step. */
 const deathOf = async (runId: string, step: string) => {
@@ -96,6 +112,15 @@ describe('payouts of an account', () => {
     // Neither our replay nor a copy as AWS's move task leaves it is a new chance.
     const replay = await edow('dlq', 'replay', '--run', run);
     expect(replay.result).toMatchObject({ sent: [], undecided: 1 });
+    const { work, dead } = queues('ledger');
+    const isOfRun = ({ Body }: Message): boolean => Body?.includes(run) ?? false;
+    const letter = await dead.received(isOfRun);
+    await dead.remove(letter);
+    await diedLongAgo(run, 'SendPayout');
+    const moved = await work.send(letter.Body ?? '', undefined, letter.Attributes?.MessageGroupId);
+    const again = await dead.received(isOfRun);
+    expect([again.MessageId, again.Body]).toEqual([moved, letter.Body]);
+    expect(await deathOf(run, 'SendPayout')).toEqual(['dead', 'unknown']);
     expect(await stub.booked(run, 'SendPayout')).toEqual({ calls: 1, effects: 0, taken: 0 });
 
     const word = await edow(

@@ -22,11 +22,14 @@ import { CLIENT } from '#adapters/client-config.ts';
 import { s3Payloads } from '#adapters/s3-payloads.ts';
 import { executionArn, sfnAnswers, sfnClient, sfnExecutions } from '#adapters/sfn.ts';
 import { snsClient, snsCommands } from '#adapters/sns-publisher.ts';
-import { sqsClient, sqsQueueDepth, sqsRetryQueue, sqsVisibility } from '#adapters/sqs.ts';
+import { sqsClient, sqsQueueDepth, sqsRetelling, sqsRetryQueue, sqsVisibility } from '#adapters/sqs.ts';
 import { sqsDeadLetterPeek } from '#adapters/sqs-letters.ts';
 import { systemIds } from '#adapters/system.ts';
+import type { Item } from '#core/store.ts';
+import { byImage } from '#runtime/stream.ts';
 import type { PayloadsUnderTest } from '../contract/payloads.contract.ts';
 import type { QueuesUnderTest } from '../contract/queues.contract.ts';
+import type { RetellingUnderTest } from '../contract/retelling.contract.ts';
 import type { StateMachinesUnderTest } from '../contract/state-machines.contract.ts';
 import type { TopicUnderTest } from '../contract/topic.contract.ts';
 
@@ -127,6 +130,27 @@ export async function cloudQueues(): Promise<QueuesUnderTest> {
       void (await client.send(new SendMessageCommand({ QueueUrl: work.url, MessageBody: '{}' }))),
     receive: async () => (await receiveOne(client, work, 0))[0]?.ReceiptHandle,
     retries: () => drain(client, retry, 1),
+  };
+}
+
+/** Relay's retry queue is read as relay reads it. */
+export async function cloudRetelling(): Promise<RetellingUnderTest> {
+  const client = sqsClient();
+  const project = await createQueue(client, 'project');
+  const retry = await createQueue(client, 'relay-retry');
+  const pack = (after: Item): string => byImage.pack({ before: undefined, after });
+  return {
+    retelling: sqsRetelling(client, project.url, retry.url, pack),
+    enqueue: async () =>
+      void (await client.send(new SendMessageCommand({ QueueUrl: project.url, MessageBody: '{}' }))),
+    receive: async () => void (await receiveOne(client, project, 0)),
+    told: async () => {
+      const read = (await drain(client, retry, Number.POSITIVE_INFINITY)).map((body) => byImage.unpack(body));
+      return (await Promise.all(read)).map((change) => {
+        if (typeof change === 'string') throw new Error(`relay cannot read it: ${change}`);
+        return change.after;
+      });
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { Stack } from 'aws-cdk-lib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RUNBOOK } from '#constructs/alarms.ts';
 import { visibilityFor } from '#constructs/mappings.ts';
+import { ENDED_SHARDS, OPEN_SHARDS } from '#core/items.ts';
 import { INLINE_BYTES } from '#core/payload.ts';
 import { MAX_RESUMES } from '#core/resume.ts';
 import { MAX_DEFERRALS, maxReceiveCount } from '#core/retry.ts';
@@ -230,6 +231,14 @@ describe('arithmetic', () => {
     expect(counted.get('DynamoDB reads')).toBe(sumOf(/\{ read: (\d+), write: \d+, indexWrite: \d+ \}/g));
     expect(counted.get('SNS')).toBe(sumOf(/'SNS\.PublishBatch': (\d+)/g));
     expect(counted.get('Lambda calls')).toBe(sumOf(/'[a-z]+',\s+(\d+),\s+\{/g));
+    const [, reads, writes, indexWrites] =
+      /\{ reads: (\d+), writes: (\d+), indexWrites: (\d+) \}/.exec(pinned)?.map(Number) ?? [];
+    const [, look] = rowsBelow('**A run**').find(([what]) => what === "sweeper's look") ?? [];
+    expect(look).toBe(
+      `${(writes ?? 0) + (indexWrites ?? 0)} writes x ${PRICES.writeUnit} + ${reads} reads x ${PRICES.readUnit}`,
+    );
+    const [, index] = rowsBelow('**Idle**').find(([what]) => what === 'sweeper, index of open runs') ?? [];
+    expect(index).toMatch(new RegExp(`^${OPEN_SHARDS + ENDED_SHARDS} queries x 43,200 x 0\\.5 read units`));
   });
 
   test('prices are those that the demo counts with', () => {

@@ -15,7 +15,6 @@ import {
 import type { ExecutionState, QueueDepth, TimelineEntry, ViewRows } from '#core/ports.ts';
 import { eventOf } from '#core/relay.ts';
 import { expiryOf, FIRST_CHECK_MS, RUN_EVENTS, resumeRunOf, runOutbox } from '#core/run-changes.ts';
-import type { Item } from '#core/store.ts';
 import { type SweepPorts, sweeper } from '#core/sweep.ts';
 import {
   aDeadStep,
@@ -35,6 +34,7 @@ import {
 import { manualClock } from '#test/memory/determinate.ts';
 import { memoryLog } from '#test/memory/log.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
+import { memoryRetelling } from '#test/memory/queues.ts';
 import { memoryAnswers, memoryExecutions } from '#test/memory/state-machines.ts';
 import { memoryStore } from '#test/memory/store.ts';
 import { memoryTopic } from '#test/memory/topic.ts';
@@ -76,8 +76,8 @@ async function scene(given: Given) {
   const log = memoryLog();
   const asked: string[] = [];
   const views = memoryViews();
-  const retold: Item[] = [];
   const behind: string[] = [];
+  const retelling = memoryRetelling({ waiting: () => behind.length });
   const queues: QueueDepth = {
     waiting: async (type) => {
       asked.push(type);
@@ -95,10 +95,7 @@ async function scene(given: Given) {
     closer: closer({ store: memory, payloads, clock }),
     workflows: new Map([['order', DEPLOYED]]),
     views,
-    retelling: {
-      waiting: async () => behind.length,
-      tell: async (image) => void retold.push(image),
-    },
+    retelling,
     ...ports,
   });
   const runNow = async () => asRun((await memory.get(runKey(RUN_ID))) ?? ({} as never));
@@ -113,7 +110,7 @@ async function scene(given: Given) {
     log,
     asked,
     views,
-    retold,
+    retold: retelling.told,
     behind,
     sweep: (until = Number.POSITIVE_INFINITY) => sweep(log, until),
     runNow,

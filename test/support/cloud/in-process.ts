@@ -86,6 +86,8 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
   const work = await hands.queue('work');
   const inbox = await hands.queue('inbox');
   const aside = await hands.queue('aside');
+  // The projector is called directly: nothing waits for it.
+  const unread = await hands.queue('unread');
   const [commands, events] = [await hands.topic('commands'), await hands.topic('events')];
   await hands.subscribed(commands, work);
   await hands.subscribed(events, inbox);
@@ -100,6 +102,9 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
     [ENV.eventsTopic]: events,
     [ENV.workQueue]: work.url,
     [ENV.retryQueue]: aside.url,
+    [ENV.projectQueue]: unread.url,
+    [ENV.workQueues]: '{}',
+    [ENV.deadLetterQueues]: '{}',
     [ENV.workflows]: JSON.stringify(workflows),
     [ENV.tenants]: '{}',
     [ENV.batchConcurrency]: '10',
@@ -117,6 +122,7 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
     'relay',
     'project',
     'close',
+    'sweep',
     ...Object.values(POOLS).map((pool) => `worker-${pool}`),
   ])
     handlers.set(stage, await handlerOf(stage));
@@ -182,5 +188,8 @@ export async function inProcess(hands: Hands, machineArn: string, payloadBucket:
     return id;
   }
 
-  return { order, close: outside.close };
+  /** One call of the sweeper. @param shownAs what it found, as the watch is told */
+  const sweep = (shownAs: string): Promise<unknown> => call('sweep', {}, shownAs);
+
+  return { order, sweep, close: outside.close };
 }

@@ -1,4 +1,5 @@
 /** Queues as an operator sees them: how much lies there, what the dead letters say, and a copy sent back. */
+import { randomUUID } from 'node:crypto';
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
@@ -73,12 +74,14 @@ export function queue({ sqs }: Pick<Deployed, 'sqs'>, QueueUrl: string) {
   /**
    * Sends a body; `replay` marks the copy as our own tool does, and without it it is what AWS's move task leaves: a
    * new id and a new send time.
+   * @param group of a FIFO queue
    */
-  async function send(body: string, replay?: number): Promise<string> {
+  async function send(body: string, replay?: number, group?: string): Promise<string> {
     const { MessageId = '' } = await sqs.send(
       new SendMessageCommand({
         QueueUrl,
         MessageBody: body,
+        ...(group !== undefined && { MessageGroupId: group, MessageDeduplicationId: randomUUID() }),
         ...(replay !== undefined && {
           MessageAttributes: { [REPLAY_ATTRIBUTE]: { DataType: 'String', StringValue: String(replay) } },
         }),

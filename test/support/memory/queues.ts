@@ -1,5 +1,15 @@
 /** Queues in memory. */
-import type { Clock, DeadLetterPeek, PeekedLetter, QueueDepth, RetryQueue, Visibility } from '#core/ports.ts';
+import type {
+  Clock,
+  DeadLetterPeek,
+  PeekedLetter,
+  QueueDepth,
+  Retelling,
+  RetryQueue,
+  Visibility,
+} from '#core/ports.ts';
+import type { Item } from '#core/store.ts';
+import { storedItem } from '#core/store-rules.ts';
 
 export interface ReceivedMessage {
   readonly receiptHandle: string;
@@ -73,6 +83,21 @@ export function memoryRetryQueue(): MemoryRetryQueue {
 export const memoryQueueDepth = (queues: ReadonlyMap<string, Pick<MemoryQueue, 'waiting'>>): QueueDepth => ({
   waiting: async (commandType) => queues.get(commandType)?.waiting(),
 });
+
+export interface MemoryRetelling extends Retelling {
+  /** What relay was handed, the oldest first. */
+  readonly told: Item[];
+}
+
+/** @param projector its queue */
+export function memoryRetelling(projector: Pick<MemoryQueue, 'waiting'>): MemoryRetelling {
+  const told: Item[] = [];
+  return {
+    told,
+    waiting: async () => projector.waiting(),
+    tell: async (image) => void told.push(storedItem(image)),
+  };
+}
 
 export interface MemoryDeadLetters extends DeadLetterPeek {
   /** Puts a message among the dead letters of a pool; gives its id. */
