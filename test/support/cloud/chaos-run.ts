@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { taskIdOf } from '#core/items.ts';
 import { lanes } from '#core/lanes.ts';
 import { doubleMessages, type FaultAt, planFaults, tally } from './chaos.ts';
+import { edow } from './edow.ts';
 import { anOrder } from './orders.ts';
 import type { suite } from './suite.ts';
 import { until } from './until.ts';
@@ -103,6 +104,20 @@ export async function ordersInTrouble(
   expect([...new Set(dead.map(({ task }) => task))].sort()).toEqual(
     poison.map(({ runId }) => taskIdOf(runId, 'ShipOrder')).sort(),
   );
+  // The operator's index of dead letters follows by seconds.
+  const indexed = async (): Promise<string[]> => {
+    const { result } = await edow('dlq', 'ls', '--all');
+    const entries = result.entries as readonly { readonly taskId?: string; readonly reason: string }[];
+    return entries
+      .filter(({ taskId = '' }) => mine.has(taskId.split('/')[0] ?? ''))
+      .map(({ taskId, reason }) => `${taskId} ${reason}`)
+      .sort();
+  };
+  const inIndex = poison.map(({ runId }) => `${taskIdOf(runId, 'ShipOrder')} permanent`).sort();
+  await until('all the poison is in the index', async () =>
+    (await indexed()).length >= inIndex.length ? true : undefined,
+  );
+  expect(await indexed()).toEqual(inIndex);
   for (const { runId } of poison) {
     const { run, step } = await books.partition(runId);
     expect(run.status).toBe('held');
@@ -134,6 +149,7 @@ export async function ordersInTrouble(
   );
   expect(after.wrong).toEqual([]);
   expect(after.effects).toBe(options.orders * 4);
+  await until('the index is empty', async () => ((await indexed()).length === 0 ? true : undefined));
   for (const name of pools) {
     await queues(name).work.empty({ withinMs: 180_000 });
     if (options.alone) await queues(name).dead.empty();

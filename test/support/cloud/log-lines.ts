@@ -23,3 +23,15 @@ export async function logLines(
   } while (nextToken);
   return lines;
 }
+
+/** What services call it; SNS has a name of its own. */
+const DENIED = /AccessDenied|AuthorizationError/;
+
+/** Lines of calls that the function was denied: with the name of the error behind, and the time at which it said so. */
+export async function denials(system: Deployed, stage: string, since: number): Promise<string[]> {
+  const lines = await logLines(system, stage, since);
+  return lines.filter((line) => {
+    const [, said = ''] = /"time":"([^"]+)"/.exec(line) ?? [];
+    return DENIED.test(line) && Date.parse(said) >= since;
+  });
+}
