@@ -100,8 +100,22 @@ export function claimer(store: Store, seen: SeenFilter) {
   }
 
   /** Carries a verdict out: a write that may be refused, or the message's disposition. */
-  async function actOn(
+  function actOn(
     verdict: Verdict,
+    item: StepItem | undefined,
+    request: ClaimRequest,
+    delivery: Delivery,
+    line: Line | undefined,
+  ): Promise<WriteResult | Disposition> {
+    if (item && hasOtherData(item, request.command))
+      delivery.log.warn('copy of a task with other data', { status: item.status });
+    // Nearly every delivery ends here: no promise but the write's own.
+    if (verdict.act === 'claim' || verdict.act === 'mine') return twice(claimOf(request));
+    return actOnOther(verdict, item, request, delivery, line);
+  }
+
+  async function actOnOther(
+    verdict: Exclude<Verdict, { act: 'claim' | 'mine' }>,
     item: StepItem | undefined,
     request: ClaimRequest,
     { log, receiveCount }: Delivery,
@@ -110,12 +124,7 @@ export function claimer(store: Store, seen: SeenFilter) {
     const { messageId, now } = request;
     const bury = (death: Update, task: StepItem): Promise<WriteResult> =>
       line === undefined ? twice(death) : line.bury(death, task);
-    if (item && hasOtherData(item, request.command))
-      log.warn('copy of a task with other data', { status: item.status });
     switch (verdict.act) {
-      case 'claim':
-      case 'mine':
-        return twice(claimOf(request));
       case 'revive':
         return twice(reviveOf(request, verdict.item));
       case 'exhaust':

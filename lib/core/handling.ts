@@ -22,12 +22,12 @@ export interface Handled {
 }
 
 export function handling({ payloads, clock }: { readonly payloads: Payloads; readonly clock: Clock }) {
-  /** Reads and checks the input: nothing of the handler has run when this throws. */
-  async function inputOf(command: Command, { contract }: TaskHandler): Promise<unknown> {
-    const data: unknown =
-      command.dataref === undefined
-        ? command.data
-        : JSON.parse(await payloads.get(command.dataref, command.tenant));
+  /** The data of a command that travelled by its pointer. */
+  const dataAt = async (dataref: string, tenant: string): Promise<unknown> =>
+    JSON.parse(await payloads.get(dataref, tenant));
+
+  /** Checks the input: nothing of the handler has run when this throws. */
+  function inputOf(data: unknown, { contract }: TaskHandler): unknown {
     const input = checkValue(contract.input, data);
     if (!input.ok)
       throw new PermanentError(
@@ -56,27 +56,10 @@ export function handling({ payloads, clock }: { readonly payloads: Payloads; rea
       log: delivery.log,
     };
     const returned = await handler.run(input, context);
-    if (contract.mode !== 'transactional')
-      return { result: await checked(claimed, command, handler, returned) };
-    const { output, writes, refused } = (returned ?? {}) as InTransaction<unknown>;
-    assertTableWrites(contract.type, writes);
-    const result = await checked(claimed, command, handler, output);
-    return { result, writes, ...(refused && { refused }) };
-  }
-
-  async function checked(
-    claimed: StepItem,
-    command: Command,
-    { contract }: TaskHandler,
-    returned: unknown,
-  ): Promise<Result> {
     try {
-      const output = checkValue(contract.output, returned);
-      if (!output.ok)
-        throw new ContractError(
-          `the handler's result does not fit ${contract.type} version ${contract.version}: ${problemsText(output.problems)}`,
-        );
-      return await keepResult(payloads, claimed, command.tenant, contract.expose, output.value);
+      if (contract.mode === 'transactional') return await inTransaction(claimed, command, handler, returned);
+      const result = checked(claimed, command, handler, returned);
+      return { result: result instanceof Promise ? await result : result };
     } catch (error) {
       // The handler has run: a replay after the fix would call it again.
       if (contract.mode === 'atMostOnce' && error instanceof ContractError)
@@ -85,5 +68,31 @@ export function handling({ payloads, clock }: { readonly payloads: Payloads; rea
     }
   }
 
-  return { inputOf, handled };
+  async function inTransaction(
+    claimed: StepItem,
+    command: Command,
+    handler: TaskHandler,
+    returned: unknown,
+  ): Promise<Handled> {
+    const { output, writes, refused } = (returned ?? {}) as InTransaction<unknown>;
+    assertTableWrites(handler.contract.type, writes);
+    const result = await checked(claimed, command, handler, output);
+    return { result, writes, ...(refused && { refused }) };
+  }
+
+  function checked(
+    claimed: StepItem,
+    command: Command,
+    { contract }: TaskHandler,
+    returned: unknown,
+  ): Result | Promise<Result> {
+    const output = checkValue(contract.output, returned);
+    if (!output.ok)
+      throw new ContractError(
+        `the handler's result does not fit ${contract.type} version ${contract.version}: ${problemsText(output.problems)}`,
+      );
+    return keepResult(payloads, claimed, command.tenant, contract.expose, output.value);
+  }
+
+  return { dataAt, inputOf, handled };
 }

@@ -17,12 +17,10 @@ export async function payloadOf(
   throw new PayloadGone('the item holds neither a payload nor a pointer to one');
 }
 
-/** Stores JSON text on the item where it is small, in the bucket where it is not. */
+/** Stores JSON text on the item where it is small, which needs no waiting, and in the bucket where it is not. */
 export const keepPayload = (
   payloads: Payloads,
   key: string,
   text: string,
-): Promise<{ readonly text: string } | { readonly ref: string }> =>
-  Buffer.byteLength(text) <= INLINE_BYTES
-    ? Promise.resolve({ text })
-    : payloads.put(key, text).then((ref) => ({ ref }));
+): { readonly text: string } | Promise<{ readonly ref: string }> =>
+  Buffer.byteLength(text) <= INLINE_BYTES ? { text } : payloads.put(key, text).then((ref) => ({ ref }));

@@ -14,6 +14,7 @@ export interface Result {
 }
 
 /**
+ * A result that is kept on the item, as nearly all are, is there without waiting.
  * @param expose names of the output fields that states may see
  * @throws ContractError when the result is no JSON or nested too deep, or the exposed fields hold more than is kept inline
  */
@@ -23,11 +24,12 @@ export function keepResult(
   tenant: string,
   expose: readonly string[],
   output: unknown,
-): Promise<Result> {
+): Result | Promise<Result> {
   const text = textOf(step.type, output);
-  const key = `${tenant}/${step.runId}/${step.stepKey}-${step.fence}.json`;
-  const kept = () => keepPayload(payloads, key, text);
-  return expose.length === 0 ? kept() : withExposed(kept, step, expose, output);
+  const exposed = exposedOf(step, expose, output);
+  const kept = keepPayload(payloads, `${tenant}/${step.runId}/${step.stepKey}-${step.fence}.json`, text);
+  if (exposed === undefined) return kept;
+  return kept instanceof Promise ? kept.then(({ ref }) => ({ ref, exposed })) : { text: kept.text, exposed };
 }
 
 /** The same value would be returned again: what cannot be kept is an error of the task, and no reason to try again. */
@@ -45,18 +47,14 @@ function textOf(type: string, output: unknown): string {
   return text;
 }
 
-async function withExposed(
-  keep: () => Promise<Result>,
-  step: StepItem,
-  expose: readonly string[],
-  output: unknown,
-): Promise<Result> {
+function exposedOf(step: StepItem, expose: readonly string[], output: unknown): string | undefined {
+  if (expose.length === 0) return undefined;
   const exposed = JSON.stringify(fieldsOf(output, expose));
   if (Buffer.byteLength(exposed) > INLINE_BYTES)
     throw new ContractError(
       `the exposed fields of ${step.type} hold more than ${INLINE_BYTES} bytes: expose only what a Choice needs`,
     );
-  return { ...(await keep()), exposed };
+  return exposed;
 }
 
 const fieldsOf = (output: unknown, names: readonly string[]): object =>

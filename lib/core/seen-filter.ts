@@ -35,34 +35,40 @@ export function seenFilter(capacity = 20_000): SeenFilter {
   let older = generation();
   let added = 0;
 
-  /** Whether every bit of the id is set; stops at the first that is not. */
-  function has(bytes: Uint8Array, id: string): boolean {
-    const first = hash(id, 0x811c9dc5);
-    const second = (hash(id, 0x9747b28c) | 1) >>> 0;
-    for (let turn = 0; turn < hashes; turn += 1) {
-      const bit = (first + turn * second) % bits;
+  /** The first bit of one id and the way to its next, for all that is asked of it in one call. */
+  let first = 0;
+  let stride = 0;
+  function find(id: string): void {
+    first = hash(id, 0x811c9dc5) % bits;
+    stride = ((hash(id, 0x9747b28c) | 1) >>> 0) % bits;
+  }
+  /** Both are below `bits`: no division for each bit. */
+  const next = (bit: number): number => (bit + stride < bits ? bit + stride : bit + stride - bits);
+
+  /** Whether every bit of that id is set; stops at the first that is not. */
+  function has(bytes: Uint8Array): boolean {
+    for (let turn = 0, bit = first; turn < hashes; turn += 1, bit = next(bit))
       if (((bytes[bit >> 3] as number) & (1 << (bit & 7))) === 0) return false;
-    }
     return true;
   }
 
   return {
     bytes: newer.length + older.length,
-    mayHave: (id) => has(newer, id) || has(older, id),
+    mayHave(id) {
+      find(id);
+      return has(newer) || has(older);
+    },
     add(id) {
-      if (has(newer, id)) return;
+      find(id);
+      if (has(newer)) return;
       if (added === capacity) {
         older = newer;
         newer = generation();
         added = 0;
       }
       added += 1;
-      const first = hash(id, 0x811c9dc5);
-      const second = (hash(id, 0x9747b28c) | 1) >>> 0;
-      for (let turn = 0; turn < hashes; turn += 1) {
-        const bit = (first + turn * second) % bits;
+      for (let turn = 0, bit = first; turn < hashes; turn += 1, bit = next(bit))
         newer[bit >> 3] = (newer[bit >> 3] as number) | (1 << (bit & 7));
-      }
     },
   };
 }

@@ -46,7 +46,7 @@ export function worker(ports: WorkerPorts) {
   /** Finished tasks that this process has met: a flood of their copies costs reads, not refused writes. */
   const seen = seenFilter();
   const claim = claimer(store, seen);
-  const { inputOf, handled } = handling(ports);
+  const { dataAt, inputOf, handled } = handling(ports);
   const twice = (update: Update): Promise<WriteResult> => writeTwice(store, update);
 
   async function process(delivery: Delivery): Promise<Disposition> {
@@ -125,7 +125,8 @@ export function worker(ports: WorkerPorts) {
       failedTry(claimed, command, handler, delivery, line, tried);
     let input: unknown;
     try {
-      input = await inputOf(command, handler);
+      const { data, dataref, tenant } = command;
+      input = inputOf(dataref === undefined ? data : await dataAt(dataref, tenant), handler);
     } catch (error) {
       return failed({ ...judge(error), noEffect: true });
     }

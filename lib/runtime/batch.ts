@@ -37,17 +37,24 @@ export function batch(work: Work, options: BatchOptions = {}) {
     const finished = async (record: SQSRecord, stopped: boolean): Promise<boolean> => {
       const log = context.log.child({ messageId: record.messageId });
       const late = stopped || context.deadlineAt - Date.now() < RESERVE_MS;
-      const outcome = late ? await notStarted(log, stopped) : await guarded(work, record, log);
+      let outcome: Outcome;
+      try {
+        outcome = late ? notStarted(log, stopped) : await work(record, log);
+      } catch (error) {
+        log.error('record failed unexpectedly', errorFields(error));
+        outcome = { ack: false };
+      }
       if (outcome.ack) return true;
       failed.add(record.messageId);
       if (outcome.seconds !== undefined && visibility) await hide(visibility, record, outcome.seconds, log);
       return false;
     };
-    const groups = ordered ? groupsOf(records) : records.map((record) => [record]);
-    await lanes(groups, concurrency, async (group) => {
-      let stopped = false;
-      for (const record of group) if (!(await finished(record, stopped))) stopped = true;
-    });
+    if (ordered)
+      await lanes(groupsOf(records), concurrency, async (group) => {
+        let stopped = false;
+        for (const record of group) if (!(await finished(record, stopped))) stopped = true;
+      });
+    else await lanes(records, concurrency, (record) => finished(record, false));
     return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
   };
 }
@@ -79,16 +86,10 @@ const isMessage = (record: unknown): record is SQSRecord => {
 };
 
 /** Back at once: in an ordered group, behind the one that stopped it. */
-async function notStarted(log: Log, stopped: boolean): Promise<Outcome> {
+function notStarted(log: Log, stopped: boolean): Outcome {
   log.info(stopped ? 'an earlier record of its group is not finished' : 'no time left for this record');
   return { ack: false, seconds: 0 };
 }
-
-const guarded = (work: Work, record: SQSRecord, log: Log): Promise<Outcome> =>
-  work(record, log).catch((error: unknown) => {
-    log.error('record failed unexpectedly', errorFields(error));
-    return { ack: false };
-  });
 
 /** Best effort: a message whose visibility could not be set comes back after the queue's own time-out. */
 async function hide(visibility: Visibility, record: SQSRecord, seconds: number, log: Log): Promise<void> {

@@ -6,13 +6,12 @@ import type { Log, LogFields } from '#core/ports.ts';
 
 const LEVELS = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof LEVELS;
+const NAMES = { debug: 'DEBUG', info: 'INFO', warn: 'WARN', error: 'ERROR' } as const;
 
 /** Longest text of one field, in characters. */
 const MAX_FIELD = 1000;
 /** Characters of all fields of a line: 60,000 bytes at most, even if every one must be escaped. */
 const MAX_FIELDS = 10_000;
-/** Names that only the log itself writes. */
-const OWN = new Set(['level', 'time', 'message']);
 
 /** Whatever a task author's code hands over must neither throw nor bring an object's content in. */
 function bounded(value: unknown): string | number | boolean | undefined {
@@ -21,30 +20,42 @@ function bounded(value: unknown): string | number | boolean | undefined {
   return typeof value === 'bigint' ? bounded(String(value)) : `<${typeof value}>`;
 }
 
-function lineOf(
-  level: Level,
-  message: string,
-  contexts: readonly LogFields[],
-  fields: LogFields | undefined,
-): string {
+/**
+ * Adds the fields that are not there already, as long as they are not too long together. No closure over the line: it
+ * is made anew for each, and never gets as fast as a function that stays.
+ * @param characters of all fields so far
+ * @returns characters of all fields, those left out included
+ */
+function add(line: Record<string, unknown>, from: LogFields | undefined, characters: number): number {
+  let sum = characters;
+  // Task authors hand over anything, null too.
+  for (const name in from) {
+    if (!Object.hasOwn(from, name) || Object.hasOwn(line, name)) continue;
+    const kept = bounded(from[name]);
+    sum += name.length + (typeof kept === 'string' ? kept.length : 0);
+    if (sum <= MAX_FIELDS) line[name] = kept;
+  }
+  return sum;
+}
+
+/** What the log belongs to, the widest first: no field of a later line replaces it or crowds it out. */
+function addLineage(line: Record<string, unknown>, of: Lineage): number {
+  const lineage: Lineage[] = [];
+  for (let at: Lineage | undefined = of; at !== undefined; at = at.parent) lineage.push(at);
+  let characters = 0;
+  for (let at = lineage.pop(); at !== undefined; at = lineage.pop())
+    characters = add(line, at.fields, characters);
+  return characters;
+}
+
+function lineOf(level: Level, message: string, of: Lineage, fields: LogFields | undefined): string {
+  // The first three names are the log's own: no field replaces what is there already.
   const line: Record<string, unknown> = {
-    level: level.toUpperCase(),
+    level: NAMES[level],
     time: new Date().toISOString(),
     message: bounded(message),
   };
-  let characters = 0;
-  const add = (from: LogFields | undefined): void => {
-    // Task authors hand over anything, null too.
-    for (const name in from) {
-      if (!Object.hasOwn(from, name) || OWN.has(name) || Object.hasOwn(line, name)) continue;
-      const kept = bounded(from[name]);
-      characters += name.length + (typeof kept === 'string' ? kept.length : 0);
-      if (characters <= MAX_FIELDS) line[name] = kept;
-    }
-  };
-  // What the log belongs to comes first: no field of a later line replaces it or crowds it out.
-  for (const context of contexts) add(context);
-  add(fields);
+  const characters = add(line, fields, addLineage(line, of));
   return JSON.stringify(characters <= MAX_FIELDS ? line : { ...line, dropped: 'some fields: too long' });
 }
 
@@ -54,19 +65,52 @@ export function createLog(
   least: string = 'info',
   write: (line: string) => void = (line) => process.stdout.write(`${line}\n`),
 ): Log {
-  return logOf([context], LEVELS[least as Level] ?? LEVELS.info, write);
+  return new RecordLog(undefined, context, LEVELS[least as Level] ?? LEVELS.info, write);
 }
 
 const unheard = (): void => {};
 
-/** @param contexts what the log belongs to, the widest first; joined only where a line is written */
-function logOf(contexts: readonly LogFields[], least: number, write: (line: string) => void): Log {
-  // Three logs are made for each record: a level that is not written shares its function.
-  return {
-    debug: least > LEVELS.debug ? unheard : (text, fields) => write(lineOf('debug', text, contexts, fields)),
-    info: least > LEVELS.info ? unheard : (text, fields) => write(lineOf('info', text, contexts, fields)),
-    warn: least > LEVELS.warn ? unheard : (text, fields) => write(lineOf('warn', text, contexts, fields)),
-    error: (text, fields) => write(lineOf('error', text, contexts, fields)),
-    child: (fields) => logOf([...contexts, fields], least, write),
-  };
+/** What a log belongs to: its own fields, and the wider log that it is a child of. */
+interface Lineage {
+  readonly parent: Lineage | undefined;
+  readonly fields: LogFields;
+}
+
+/**
+ * Three logs are made for each record and one line is written: a log is no more than its place in the lineage, and its
+ * functions are made when they are asked for. They need no `this`, so that whoever takes them out of the log can.
+ */
+class RecordLog implements Log, Lineage {
+  readonly parent: Lineage | undefined;
+  readonly fields: LogFields;
+  private readonly least: number;
+  private readonly write: (line: string) => void;
+
+  constructor(parent: Lineage | undefined, fields: LogFields, least: number, write: (line: string) => void) {
+    this.parent = parent;
+    this.fields = fields;
+    this.least = least;
+    this.write = write;
+  }
+
+  get debug(): Log['debug'] {
+    return this.at('debug');
+  }
+  get info(): Log['info'] {
+    return this.at('info');
+  }
+  get warn(): Log['warn'] {
+    return this.at('warn');
+  }
+  get error(): Log['error'] {
+    return this.at('error');
+  }
+  get child(): Log['child'] {
+    return (fields) => new RecordLog(this, fields, this.least, this.write);
+  }
+
+  private at(level: Level): Log['info'] {
+    if (this.least > LEVELS[level]) return unheard;
+    return (message, fields) => this.write(lineOf(level, message, this, fields));
+  }
 }

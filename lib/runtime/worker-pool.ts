@@ -29,6 +29,7 @@ export function workerPool(ports: PoolPorts, handlers: readonly TaskHandler[], o
   const { process: processOne } = worker({ ...ports, handlers: handlersByType(handlers) });
   return chain('worker', (event: Parameters<ReturnType<typeof batch>>[0], context: StageContext) => {
     const abort = new AbortController();
+    const { signal } = abort;
     const timer = setTimeout(() => abort.abort(), context.deadlineAt - Date.now() - ABORT_MS);
     const one = (record: SQSRecord, log: Log) =>
       processOne({
@@ -39,7 +40,7 @@ export function workerPool(ports: PoolPorts, handlers: readonly TaskHandler[], o
         sentAt: numberOf(record.attributes?.SentTimestamp),
         replay: numberOf(record.messageAttributes?.[REPLAY_ATTRIBUTE]?.stringValue),
         deadlineAt: context.deadlineAt,
-        signal: abort.signal,
+        signal,
         log,
       });
     return batch(one, { ...options, visibility: ports.visibility, ordered: ports.pool !== undefined })(

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TaskContract } from '#core/contract.ts';
 import {
+  ContractError,
   PermanentError,
   PortUnavailable,
   RetryAfterError,
@@ -106,6 +107,16 @@ describe('a task of mode atMostOnce', () => {
       reason: 'unknown',
       failure: { class: 'unknown-outcome', name: 'UnknownOutcomeError' },
     });
+  });
+
+  test('whose result is longer than the bucket takes is unknown as well', async () => {
+    const handler = async () => ({ reservationId: 'r'.repeat(9000), customer: 'Ada' });
+    const bench = await workBench({ step: aStep(), contract: once, handler });
+    bench.payloads.put = async () => {
+      throw new ContractError('a payload of 5,000,000 bytes');
+    };
+    expect(await bench.deliver()).toEqual(BURN);
+    expect(await bench.now()).toMatchObject({ reason: 'unknown', failure: { name: 'UnknownOutcomeError' } });
   });
 
   test.each([
