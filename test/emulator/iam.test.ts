@@ -1,4 +1,4 @@
-/** Least privilege, shown on three grants: without one the whole path stops, with it it goes through again. All of them: `npm run test:iam`. */
+/** Least privilege, shown on three grants that are missed and on one that is not. All of them: `npm run test:iam`. */
 import { expect, test } from 'vitest';
 import { feedOf } from '#test/cloud/feeds.ts';
 import { type Grant, grantsOf, isPlanted, plantNeedless, without } from '#test/cloud/grants.ts';
@@ -38,7 +38,7 @@ test.each([
   ['dispatch', 'sns:Publish', ''],
   ['worker-inventory', 'dynamodb:UpdateItem', 'State'],
   ['collect', 'states:SendTaskSuccess', ''],
-])('without %s %s it stops', async (stage, action, resource) => {
+])('without %s %s a call is denied', async (stage, action, resource) => {
   const missed = await missedWithout(system, [grantOf(stage, action, resource)], path.order, withinMs);
   expect(missed?.denied).toEqual([stage]);
 });

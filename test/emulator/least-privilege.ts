@@ -3,7 +3,8 @@
  * path. An action is needed when the function is denied a call or the path stops; what nobody misses must be explained
  * (explained-grants.ts) or taken out of the code. Explained actions are taken away all at once. With names
  * (`dispatch collect`) only those functions. A grant that nobody needs is planted first: the check must tell it.
- * On a local cloud of its own, or as test/emulator/global-setup.ts says.
+ * On a local cloud of its own, or as test/emulator/global-setup.ts says. It takes minutes: `npm test` has a part of it
+ * (iam.test.ts), the whole path with all grants and nobody denied a call, three grants that are missed and one that is not.
  */
 import { deployed } from '#test/cloud/deployed.ts';
 import { enter } from '#test/cloud/enter.ts';

@@ -67,12 +67,12 @@ export async function grantsOf(system: Deployed): Promise<Grant[]> {
 }
 
 /**
- * The statement's actions as grants of their own, tables and their indexes one by one. Queues and machines that stand in
- * one statement are alike: what is needed for one of them is for all.
+ * The statement's actions as grants of their own; tables, indexes and topics one by one. Queues and machines that stand
+ * in one statement are alike: what is needed for one of them is for all.
  */
 export const eachAction = (grant: Grant): Grant[] =>
   grant.actions.flatMap((action) =>
-    action.startsWith('dynamodb:')
+    /^(?:dynamodb|sns):/.test(action)
       ? grant.arns.map((arn) => ({ ...grant, actions: [action], arns: [arn] }))
       : [{ ...grant, actions: [action] }],
   );
