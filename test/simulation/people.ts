@@ -6,12 +6,13 @@ import {
   executionName,
   type Resolution,
   type RunItem,
+  runKey,
   type StepItem,
   splitPartition,
   stepItemKey,
   taskIdOf,
 } from '#core/items.ts';
-import { isUnreadable, parseCommand } from '#core/read-command.ts';
+import { isUnreadable } from '#core/read-command.ts';
 import { resolver, whyNotResolved } from '#core/resolve.ts';
 import { MAX_RESUMES, resumeRun } from '#core/resume.ts';
 import type { RunRequest } from '#core/trigger.ts';
@@ -21,7 +22,7 @@ import type { Clockwork } from './clockwork.ts';
 import type { Faults } from './faults.ts';
 import type { Machine } from './machine.ts';
 import type { Plan, PlannedRun } from './plan.ts';
-import type { Message, Queue } from './queues.ts';
+import { commandOf, type Message, type Queue } from './queues.ts';
 import type { Random } from './random.ts';
 import type { Stages } from './stages.ts';
 import type { Tables } from './tables.ts';
@@ -112,7 +113,7 @@ export function operatorOf(parts: PeopleParts): Operator {
 
   function sendBack(queue: Queue, message: Message, how: 'replay' | 'move'): void {
     queue.deadLetters.delete(message.id);
-    const command = parseCommand(message.body);
+    const command = commandOf(message);
     if (isUnreadable(command) || !books.planned.has(command.runid)) {
       if (!books.reasons.has(message.id) && message.seen)
         books.breaks(`5: ${message.id} is a dead letter without a reason`);
@@ -147,7 +148,7 @@ export function operatorOf(parts: PeopleParts): Operator {
 
   /** Nothing had happened to a task for long when a sweep went by, its message lies among the dead letters, and nobody has said why. */
   function checkReason({ message }: { message: Message }): void {
-    const command = parseCommand(message.body);
+    const command = commandOf(message);
     if (isUnreadable(command)) return;
     const item = tables.item(stepItemKey(command.runid, command.step));
     if (item === undefined) return;
@@ -168,6 +169,7 @@ export function operatorOf(parts: PeopleParts): Operator {
 
   const heldRuns = (): { run: RunItem; steps: StepItem[] }[] =>
     [...books.planned.keys()].flatMap((runId) => {
+      if (tables.item(runKey(runId))?.['status'] !== 'held') return [];
       const { run, steps } = splitPartition(tables.items().filter(({ PK }) => PK === `RUN#${runId}`));
       return run?.status === 'held' ? [{ run, steps }] : [];
     });

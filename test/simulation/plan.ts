@@ -54,6 +54,8 @@ export interface Plan {
   /** Tasks of one batch at the same time. */
   readonly batchConcurrency: number;
   readonly batchSize: number;
+  /** Copies of what is over are not received to the bitter end: most of a schedule's time went into them. */
+  readonly sparesCopies: boolean;
 }
 
 export const TYPES = [
@@ -80,9 +82,22 @@ const MINUTE = 60_000;
 /** Above what an item holds inline, and above what a command does. */
 const LARGE = 9 * 1024;
 const HUGE = 33 * 1024;
+/** Widths of the groups of a workflow: two tasks at least. */
+const SMALL_SHAPES = [[1, 1], [1, 1], [2]] as const;
+const LARGE_SHAPES = [[1, 1], [1, 2], [2, 1], [1, 1, 1], [2], [1, 2, 1]] as const;
+/** Minutes from the start until the fix, and from there until no fault strikes. */
+const FIXED_SOON = [3, 12] as const;
+const FIXED_LATE = [5, 30] as const;
+const CALM_SOON = [3, 15] as const;
+const CALM_LATE = [5, 40] as const;
 
 export function planOf(seed: number): Plan {
   const random = randomOf(seed, 'plan');
+
+  const minutes = ([from, to]: readonly [number, number]): number => random.between(from, to) * MINUTE;
+
+  /** Most schedules are small, so that there are many of them; what needs a large one meets it in every fifth. */
+  const large = random.chance(0.2);
 
   /** Some schedules are about order: most of their tasks are of one pool and of one key. */
   const inOrder = random.chance(0.3);
@@ -98,7 +113,7 @@ export function planOf(seed: number): Plan {
   const workflow = (name: string): PlannedWorkflow => {
     const groups: PlannedStep[][] = [];
     let earlier: string | undefined;
-    const shapes = random.pick([[1, 1], [1, 2], [2, 1], [1, 1, 1], [2], [1, 2, 1]] as const);
+    const shapes = random.pick(large ? LARGE_SHAPES : SMALL_SHAPES);
     for (const [at, width] of shapes.entries()) {
       const group = Array.from({ length: width }, (_, branch): PlannedStep => {
         const type = random.pick(inOrder && random.chance(0.7) ? (ORDERED as typeof TYPES) : TYPES);
@@ -118,7 +133,7 @@ export function planOf(seed: number): Plan {
 
   const workflows = [workflow('first'), workflow('second')];
   const runs = Array.from(
-    { length: random.between(2, 3) },
+    { length: large ? random.between(2, 3) : 2 },
     (_, at): PlannedRun => ({
       workflow: workflows[at % 2] as PlannedWorkflow,
       key: `key-${at}`,
@@ -127,12 +142,12 @@ export function planOf(seed: number): Plan {
         value: 100 * (at + 1),
         zero: 0,
         lane: random.pick(inOrder ? ['x', 'x', 'y'] : ['x', 'y', 'z']),
-        filling: random.chance(0.1) ? 'x'.repeat(random.pick([LARGE, HUGE])) : '',
+        filling: random.chance(0.06) ? 'x'.repeat(random.pick([LARGE, HUGE])) : '',
       },
       declined: random.chance(0.08),
     }),
   );
-  const fixedAt = START + random.between(5, 30) * MINUTE;
+  const fixedAt = START + minutes(large ? FIXED_LATE : FIXED_SOON);
   return {
     seed,
     cloud: random.chance(0.6) ? 'aws' : 'local',
@@ -141,10 +156,11 @@ export function planOf(seed: number): Plan {
     runs,
     passed: random.chance(0.05) ? 'y'.repeat(LARGE) : '',
     fixedAt,
-    calmAt: fixedAt + random.between(5, 40) * MINUTE,
+    calmAt: fixedAt + minutes(large ? CALM_LATE : CALM_SOON),
     attentive: random.chance(0.25),
     movesOnly: random.chance(0.3),
     batchConcurrency: random.pick([1, 10]),
     batchSize: random.pick([1, 3, 10]),
+    sparesCopies: random.chance(0.9),
   };
 }

@@ -1,4 +1,5 @@
 /** A queue of SQS, standard or FIFO, with its dead letters, and the mapping that feeds a function from it. */
+import { parseCommand } from '#core/read-command.ts';
 import type { Ended } from './actors.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { FaultKind, Faults } from './faults.ts';
@@ -15,12 +16,24 @@ export interface Message {
   readonly origin: 'topic' | 'replay' | 'move' | 'stranger';
   receives: number;
   visibleAt: number;
+  /** The mapping notices it so many milliseconds later. */
+  noticedAfter: number;
+  /** Receives in a row that gave it back at once. */
+  refusals: number;
   /** Receives that a worker never saw. */
   burnt: number;
   /** The function saw its last receive to the end. */
   seen: boolean;
   /** When it went to the dead letters. */
   diedAt: number;
+}
+
+const commands = new WeakMap<Message, ReturnType<typeof parseCommand>>();
+/** The command of a message, read once: our checks ask for it again and again. */
+export function commandOf(message: Message): ReturnType<typeof parseCommand> {
+  const command = commands.get(message) ?? parseCommand(message.body);
+  commands.set(message, command);
+  return command;
 }
 
 export interface Received {
@@ -47,6 +60,11 @@ export interface QueueOptions {
   readonly onDeadLetter?: (message: Message) => void;
   /** Whether the faults of a queue strike here; a stage's own retry queue is spared some. */
   readonly faulty: boolean;
+  /**
+   * A message that was given back at once twice and answers true uses up its receives with no function to see
+   * them, as a throttled one does, all but the last: its way to the dead letters is short. Default: nothing is spared.
+   */
+  readonly spared?: (message: Message) => boolean;
   /** FIFO: the group of a body. One message of a group is in flight at a time, in the order in which they came. */
   readonly groupOf?: (body: string) => string | undefined;
 }
@@ -75,6 +93,8 @@ const PEEK_MS = 20_000;
 const DOOMED_MS = [500, 5000] as const;
 /** The mapping gathers messages for a moment. */
 const POLL_MS = [5, 60] as const;
+/** Refusals in a row that are worth a look: the pair is noted at the first, and the same copy must not revive it at the second. */
+const REFUSALS = 2;
 
 export interface QueueParts {
   readonly clockwork: Clockwork;
@@ -91,26 +111,45 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
   let doomed: string | undefined;
   const strikes = (kind: FaultKind): boolean => options.faulty && faults.strikes(kind);
 
-  const wakeAt = (time: number): void => clockwork.at(time, poll);
+  /** When the next poll is due: there is never more than one that counts. */
+  let pollAt = Number.POSITIVE_INFINITY;
+  function wakeAt(time: number): void {
+    if (time >= pollAt) return;
+    pollAt = time;
+    clockwork.at(Math.ceil(time), () => {
+      if (pollAt !== time) return;
+      pollAt = Number.POSITIVE_INFINITY;
+      poll();
+    });
+  }
 
   function poll(): void {
-    if (running >= options.maxConcurrency || clockwork.now() < pausedUntil) return;
+    const now = clockwork.now();
+    if (now < pausedUntil) {
+      wakeAt(pausedUntil);
+      return;
+    }
+    // Whichever invocation ends first polls again.
+    if (running >= options.maxConcurrency) return;
     const batch: Received[] = [];
-    const busy = new Set<string>();
+    const busy = options.groupOf === undefined ? undefined : new Set<string>();
+    let next = Number.POSITIVE_INFINITY;
     for (const message of messages.values()) {
-      if (batch.length === options.batchSize) break;
       const { group } = message;
-      if (group !== undefined && busy.has(group)) continue;
-      if (message.visibleAt <= clockwork.now()) {
+      if (group !== undefined && busy?.has(group)) continue;
+      if (message.visibleAt <= now && batch.length < options.batchSize) {
         const received = receive(message);
         if (received) batch.push(received);
       }
-      if (group !== undefined && messages.has(message.id)) busy.add(group);
+      if (!messages.has(message.id)) continue;
+      if (group !== undefined) busy?.add(group);
+      next = Math.min(next, message.visibleAt <= now ? now : message.visibleAt + message.noticedAfter);
     }
-    if (batch.length === 0) return;
-    running += 1;
-    options.consumer(batch, (unfinished) => finish(batch, unfinished));
-    wakeAt(clockwork.now());
+    if (batch.length > 0) {
+      running += 1;
+      options.consumer(batch, (unfinished) => finish(batch, unfinished));
+    }
+    if (next < Number.POSITIVE_INFINITY) wakeAt(next);
   }
 
   function receive(message: Message): Received | undefined {
@@ -124,7 +163,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
     message.receives += 1;
     message.seen = false;
     message.visibleAt = clockwork.now() + options.visibilityMs;
-    wakeAt(message.visibleAt);
+    message.noticedAfter = 0;
     // What dies unseen has no place in the line of its key: order is promised for what a worker has met.
     if (options.groupOf === undefined && strikes('receives all burnt')) doomed ??= message.id;
     if (doomed === message.id || strikes('receive burnt')) {
@@ -132,13 +171,11 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
       if (doomed === message.id) {
         // A function that is throttled or cannot load gives it back soon: the letter is there before its step gives up.
         message.visibleAt = clockwork.now() + random.between(...DOOMED_MS);
-        wakeAt(message.visibleAt);
       }
       return undefined;
     }
     if (options.groupOf === undefined && strikes('message handed out twice')) {
       message.visibleAt = clockwork.now() + random.between(0, 20_000);
-      wakeAt(message.visibleAt);
     }
     return { message, receiptHandle: `${message.id}#${message.receives}`, receiveCount: message.receives };
   }
@@ -172,10 +209,12 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
         burnt: 0,
         seen: false,
         diedAt: 0,
+        refusals: 0,
         visibleAt: clockwork.now() + hiddenMs,
+        noticedAfter: random.between(...POLL_MS),
       };
       messages.set(message.id, message);
-      wakeAt(message.visibleAt + random.between(...POLL_MS));
+      wakeAt(message.visibleAt + message.noticedAfter);
       return message;
     },
     peek(limit) {
@@ -194,7 +233,11 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
       const message = messages.get(id);
       if (message === undefined || message.receives !== Number(receive)) return;
       message.visibleAt = clockwork.now() + seconds * 1000;
-      wakeAt(message.visibleAt + random.between(...POLL_MS));
+      message.noticedAfter = random.between(...POLL_MS);
+      message.refusals = seconds === 0 ? message.refusals + 1 : 0;
+      if (message.refusals >= REFUSALS && options.spared?.(message))
+        message.receives = Math.max(message.receives, options.maxReceiveCount - 1);
+      wakeAt(message.visibleAt + message.noticedAfter);
     },
     waiting: () => [...messages.values()].filter(({ visibleAt }) => visibleAt <= clockwork.now()).length,
     size: () => messages.size,

@@ -11,7 +11,7 @@ import { type Execution, machineOf } from './machine.ts';
 import { clientsOf, intrudersOf, operatorOf, pausesOf, runsOf, stepsOf, strangersOf } from './people.ts';
 import { ORDERED, planOf, START, TYPES } from './plan.ts';
 import { deployedOf, portsOf } from './ports.ts';
-import { type Message, type Queue, queueOf } from './queues.ts';
+import { commandOf, type Message, type Queue, queueOf } from './queues.ts';
 import { randomOf } from './random.ts';
 import { FUNCTION_MS, ORDERED_POOL, type Stages, stagesOf } from './stages.ts';
 import { streamsOf } from './streams.ts';
@@ -112,6 +112,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
         ...(ordered && { groupOf: laneIn }),
         consumer: (batch, done) => stages.work(queue, batch, done),
         onDelete: checkAck,
+        ...(plan.sparesCopies && { spared: isOver }),
         onDeadLetter: (message) => {
           if (message.group !== undefined && !isEnded(message)) books.diedUnseen(message.group);
           checkLetter(queue, message);
@@ -126,14 +127,20 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   const queues = [...new Set(pools.values())];
 
   /** No worker could write what became of it: unseen, or the table was away at its last receive. */
-  function isEnded({ body }: Message): boolean {
-    const command = parseCommand(body);
+  function isEnded(message: Message): boolean {
+    const command = commandOf(message);
     const step = isUnreadable(command) ? undefined : tables.item(stepItemKey(command.runid, command.step));
     return ['dead', 'done', 'cancelled'].includes(String(step?.['status']));
   }
 
+  /** Nothing but the dead letters is left to it: its task is over, or it is no message of ours. */
+  function isOver(message: Message): boolean {
+    const command = commandOf(message);
+    return isUnreadable(command) || !books.planned.has(command.runid) || isEnded(message);
+  }
+
   function checkAck(message: Message): void {
-    const command = parseCommand(message.body);
+    const command = commandOf(message);
     if (isUnreadable(command)) {
       if (command.harmless) return;
       books.breaks(`5: ${message.id} is no command and was acked`);
@@ -149,7 +156,7 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   /** Our code saw the last receive of this only copy to its end, and yet left the task waiting for another. */
   function checkLetter(queue: Queue, message: Message): void {
     trace?.(queue.name, `${message.id} goes to the dead letters`);
-    const command = parseCommand(message.body);
+    const command = commandOf(message);
     if (isUnreadable(command) || !message.seen || books.reasons.has(message.id)) return;
     if (queue.holding(`"id":"${command.id}"`) > 0) return;
     const step = tables.item(stepItemKey(command.runid, command.step));

@@ -1,6 +1,7 @@
 /** The stream of the table's changes and the functions that follow it, each with its retry queue. */
 import type { DynamoDBRecord } from 'aws-lambda';
 import { toAttributes } from '#adapters/attribute-value.ts';
+import type { Item } from '#core/store.ts';
 import type { Actor, Actors } from './actors.ts';
 import type { Books } from './books.ts';
 import type { Clockwork } from './clockwork.ts';
@@ -50,6 +51,13 @@ interface Waiting {
 export function streamsOf(parts: StreamParts): readonly [collect: Queue, relay: Queue] {
   const { plan, clockwork, faults, actors, random, tables, books, stages } = parts;
   let sequence = 0;
+  // Two followers read each change, and what an item was is what the change before it made of it.
+  const images = new WeakMap<Item, ReturnType<typeof toAttributes>>();
+  function imageOf(item: Item) {
+    const image = images.get(item) ?? toAttributes(item);
+    images.set(item, image);
+    return image as never;
+  }
 
   function follower(name: 'collect' | 'relay', passes: (change: Change) => boolean): Queue {
     const invoke = stages[name];
@@ -91,8 +99,8 @@ export function streamsOf(parts: StreamParts): readonly [collect: Queue, relay: 
         eventName: change.before ? 'MODIFY' : 'INSERT',
         dynamodb: {
           SequenceNumber: String(sequence),
-          NewImage: toAttributes(change.after) as never,
-          ...(change.before && { OldImage: toAttributes(change.before) as never }),
+          NewImage: imageOf(change.after),
+          ...(change.before && { OldImage: imageOf(change.before) }),
         },
       };
       const shard = shards.get(change.after.PK) ?? [];

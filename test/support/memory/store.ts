@@ -29,7 +29,6 @@ export interface MemoryStore extends Store {
   items(): Item[];
 }
 
-const idOf = ({ PK, SK }: Key): string => `${PK.length} ${PK}${SK}`;
 const byKey = (left: Key, right: Key): number => textOrder(left.PK, right.PK) || textOrder(left.SK, right.SK);
 
 export function memoryStore({
@@ -37,36 +36,45 @@ export function memoryStore({
   copies = true,
   others: tables = NO_TABLES,
 }: MemoryStoreOptions = {}): MemoryStore {
-  const held = new Map<string, Item>();
-  const partitions = new Map<string, Set<string>>();
+  const partitions = new Map<string, Map<string, Item>>();
+  /** Items in the index of open runs, by its partition. */
+  const indexed = new Map<unknown, Set<Item>>();
 
   const handedOut = (item: Item): Item => (copies ? storedItem(item) : item);
   const copyOf = (item: Item | undefined): Item | undefined => item && handedOut(item);
   const write = (after: Item): WriteResult => {
-    const id = idOf(after);
-    const before = held.get(id);
-    held.set(id, after);
-    if (before === undefined) partitions.set(after.PK, (partitions.get(after.PK) ?? new Set()).add(id));
+    const partition = partitions.get(after.PK) ?? new Map<string, Item>();
+    partitions.set(after.PK, partition);
+    const before = partition.get(after.SK);
+    partition.set(after.SK, after);
+    const [old, shard] = [before?.[OPEN_INDEX.partition], after[OPEN_INDEX.partition]];
+    if (before !== undefined && old !== undefined) indexed.get(old)?.delete(before);
+    if (shard !== undefined) indexed.set(shard, (indexed.get(shard) ?? new Set()).add(after));
     onChange?.(copyOf(before), handedOut(after));
     return { written: true, item: handedOut(after) };
   };
   const refuse = (item: Item | undefined): WriteResult => ({ written: false, item: copyOf(item) });
-  const items = (): Item[] => [...held.values()].sort(byKey).map(storedItem);
+  const itemAt = ({ PK, SK }: Key): Item | undefined => partitions.get(PK)?.get(SK);
+  const items = (): Item[] =>
+    [...partitions.values()]
+      .flatMap((partition) => [...partition.values()])
+      .sort(byKey)
+      .map(storedItem);
 
   return {
     items,
-    get: async (key) => copyOf(held.get(idOf(key))),
+    get: async (key) => copyOf(itemAt(key)),
     update: async (update) => {
       assertKeyKept(update.key, update.changes);
-      const item = held.get(idOf(update.key));
+      const item = itemAt(update.key);
       return holds(update.when, item) ? write(applied(update, item)) : refuse(item);
     },
     put: async (put) => {
-      const item = held.get(idOf(put.item));
+      const item = itemAt(put.item);
       return holds(put.when, item) ? write(storedItem(put.item)) : refuse(item);
     },
     transact: async (updates, others = []) => {
-      const items = updates.map(({ key }) => held.get(idOf(key)));
+      const items = updates.map(({ key }) => itemAt(key));
       const refusals = [
         ...updates.map(({ key, when, changes }, at): Refusal | undefined => {
           assertKeyKept(key, changes);
@@ -80,14 +88,9 @@ export function memoryStore({
       for (const other of others) tables.apply(other);
       return { written: true };
     },
-    partition: async (pk) =>
-      [...(partitions.get(pk) ?? [])]
-        .flatMap((id) => held.get(id) ?? [])
-        .sort(byKey)
-        .map(handedOut),
+    partition: async (pk) => [...(partitions.get(pk)?.values() ?? [])].sort(byKey).map(handedOut),
     openRuns: async (shard, until, limit) =>
-      [...held.values()]
-        .filter((item) => item[OPEN_INDEX.partition] === shard)
+      [...(indexed.get(shard) ?? [])]
         .sort(byKey)
         .map((item) => ({ at: item[OPEN_INDEX.sort], key: { PK: item.PK, SK: item.SK } }))
         .filter(

@@ -4,10 +4,11 @@ import { viewRows } from '#adapters/view-rows.ts';
 import type { Views } from '#core/ports.ts';
 import type { Item } from '#core/store.ts';
 import { DEAD_INDEX } from '#core/tables.ts';
-import { memoryStore } from './store.ts';
+import { type MemoryStoreOptions, memoryStore } from './store.ts';
 
-export function memoryViews(): Views {
-  const store = memoryStore();
+/** @param options of the store that holds the rows */
+export function memoryViews(options: MemoryStoreOptions = {}): Views {
+  const store = memoryStore(options);
   return {
     ...viewRows(store),
     listRuns: async (query) => {
