@@ -7,11 +7,16 @@
  *   --threads N       default 2
  *   --seconds N       begins no schedule after so many seconds
  *   --first           runs no seed above the lowest that fails
- *   --progress        a line each 5 seconds
+ *   --progress        a line each 5 seconds: how many, how fast, and when it will be over
+ *   --keep FILE       for campaigns of hours: keeps what 2,000 seeds each add up to in a small file, and goes on
+ *                     after them when it is started again; a file of other code, or of another first seed, is removed
+ *                     by hand. --seconds and --first are looked at between two parts
+ * A million: npm run sim -- --schedules 1000000 --progress --keep /tmp/million.json
  * Exit code 1 when an invariant breaks, a kind of fault is too rare, or the flags are wrong.
  */
 import { parseArgs } from 'node:util';
 import { runSeeds } from './crew.ts';
+import { readKept, writeKept } from './keep.ts';
 import { add, failures, histograms, noTotals, rareKinds } from './report.ts';
 import { schedule } from './schedule.ts';
 import { needless, traceOf } from './shrink.ts';
@@ -28,11 +33,14 @@ const { values } = parseArgs({
     seconds: { type: 'string' },
     first: { type: 'boolean' },
     progress: { type: 'boolean' },
+    keep: { type: 'string' },
   },
 });
 
 const DEFAULT_SCHEDULES = 10_000;
 const PROGRESS_MS = 5000;
+/** Seeds between two writes of the file that is kept. */
+const PART = 2000;
 
 function whole(flag: string, text: string, least: number): number {
   const value = Number(text);
@@ -66,26 +74,42 @@ async function one(seed: number): Promise<number> {
   return outcome.broken.length === 0 ? 0 : 1;
 }
 
+/** `1:05:00` from seconds. */
+const clockText = (seconds: number): string =>
+  [seconds / 3600, (seconds / 60) % 60, seconds % 60]
+    .map((part) => String(Math.floor(part)).padStart(2, '0'))
+    .join(':');
+
 async function many(): Promise<number> {
-  const seeds = seedsAsked();
-  const totals = noTotals();
+  const { from, to } = seedsAsked();
+  const { keep } = values;
+  const kept = keep === undefined ? { next: from, totals: noTotals() } : readKept(keep, from);
+  const { totals } = kept;
+  const before = totals.schedules;
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
   const timer = setInterval(() => {
-    if (values.progress)
-      console.log(
-        `${totals.schedules} of ${seeds.to - seeds.from} schedules, ${totals.failed.length} failed, ${seconds().toFixed(0)} s`,
-      );
+    if (!values.progress) return;
+    const rate = (totals.schedules - before) / seconds();
+    const left = rate > 0 ? clockText((to - from - totals.schedules) / rate) : 'unknown';
+    console.log(
+      `${totals.schedules} of ${to - from} schedules, ${totals.failed.length} failed, ${rate.toFixed(1)} a second, ${left} left`,
+    );
   }, PROGRESS_MS);
-  const campaign = {
-    ...seeds,
-    threads: whole('threads', values.threads ?? '2', 1),
-    untilFailure: values.first ?? false,
-    ...(values.seconds !== undefined && { seconds: whole('seconds', values.seconds, 1) }),
-  };
-  await runSeeds(campaign, (lines) => {
-    for (const line of lines) add(totals, line);
-  });
+  const threads = whole('threads', values.threads ?? '2', 1);
+  const longest =
+    values.seconds === undefined ? Number.POSITIVE_INFINITY : whole('seconds', values.seconds, 1);
+  const untilFailure = values.first ?? false;
+  for (let next = kept.next; next < to; ) {
+    if (seconds() > longest || (untilFailure && totals.failed.length > 0)) break;
+    const end = keep === undefined ? to : Math.min(to, next + PART);
+    const limit = keep === undefined ? { seconds: longest, untilFailure } : {};
+    await runSeeds({ from: next, to: end, threads, ...limit }, (lines) => {
+      for (const line of lines) add(totals, line);
+    });
+    next = end;
+    if (keep !== undefined) writeKept(keep, { from, next, totals });
+  }
   clearInterval(timer);
   for (const line of histograms(totals)) console.log(line);
   const rare = rareKinds(totals);
@@ -99,7 +123,7 @@ async function many(): Promise<number> {
     console.log(`replay: npm run sim -- --seed ${first.seed} --trace`);
   }
   console.log(
-    `sim: ${totals.schedules} schedules, seeds ${seeds.from}..${seeds.to - 1}, ${totals.failed.length} broken, ${totals.eventsLost} events lost by the local cloud's stream, ${seconds().toFixed(1)} s`,
+    `sim: ${totals.schedules} schedules, seeds ${from}..${to - 1}, ${totals.failed.length} broken, ${totals.eventsLost} events lost by the local cloud's stream, ${seconds().toFixed(1)} s`,
   );
   return totals.failed.length + rare.length + totals.tooCalm > 0 ? 1 : 0;
 }
