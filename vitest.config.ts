@@ -26,7 +26,8 @@ export default defineConfig({
       // The CDK takes seconds to load: once a worker, not once a file.
       project('infra', { testTimeout: 60_000, hookTimeout: 120_000, isolate: false }),
       project('architecture', { testTimeout: 60_000 }),
-      project('simulation', { testTimeout: 60_000 }),
+      // Each file uses both cores.
+      project('simulation', { testTimeout: 60_000, fileParallelism: false }),
       // The local cloud is one process that all files share: one file at a time.
       project('emulator', {
         testTimeout: 120_000,

@@ -48,7 +48,7 @@ export const dataDigest = ({ data, dataref }: Command): string =>
  */
 export const hasOtherData = (item: StepItem, command: Command): boolean =>
   item.digest !== undefined &&
-  (item.met?.has(pair(command)) ?? false) &&
+  item.met?.has(pair(command)) === true &&
   ![item.digest, item.edited?.digest].includes(dataDigest(command));
 
 const ONE_MORE = plus(1);
@@ -142,7 +142,7 @@ function isNewChance(request: ClaimRequest, dead: StepItem): boolean {
   return (
     request.messageId !== dead.deadMessageId &&
     request.sentAt > Math.max(dead.deadAt ?? 0, dead.metAt ?? 0) + LEASE_GRACE_MS &&
-    (dead.met?.has(pair(request.command)) ?? false)
+    dead.met?.has(pair(request.command)) === true
   );
 }
 

@@ -25,6 +25,9 @@ const CLAIM_ROUNDS = 3;
 /** Its message would begin a try, or end the last one. */
 const wantsTask = ({ act }: Verdict): boolean => act === 'claim' || act === 'revive' || act === 'exhaust';
 
+/** By the envelope, which may be older than the step's present entry. */
+const isLate = ({ command, now }: ClaimRequest): boolean => Date.parse(command.deadline) <= now;
+
 /** @param seen finished tasks that this process has met */
 export function claimer(store: Store, seen: SeenFilter) {
   const twice = (update: Update): Promise<WriteResult> => writeTwice(store, update);
@@ -40,32 +43,16 @@ export function claimer(store: Store, seen: SeenFilter) {
     delivery: Delivery,
     line: Line | undefined,
   ): Promise<StepItem | Disposition> {
-    const { command, now } = request;
+    const { command } = request;
     // The first delivery of a command in time claims at once; all others look first, which costs a read only.
     let verdict: Verdict = { act: 'claim' };
     let item: StepItem | undefined;
-    const late = Date.parse(command.deadline) <= now;
-    if (late || delivery.receiveCount > 1 || request.replay > 0 || seen.mayHave(command.id)) {
+    if (isLate(request) || delivery.receiveCount > 1 || request.replay > 0 || seen.mayHave(command.id)) {
       item = await stepOf(command);
       verdict = verdictOn(item, request);
     }
     for (let round = 0; round < CLAIM_ROUNDS; round += 1) {
-      // What goes to the dead letters, is acked or waits does so wherever it stands: only who wants the task must be first.
-      if (line !== undefined && wantsTask(verdict)) {
-        const place = await line.place(now);
-        if (place === 'busy') return again(1);
-        if (place !== 'free') {
-          item ??= await stepOf(command);
-          verdict = verdictOn(item, request);
-          if (item && wantsTask(verdict))
-            return standBehind(place.behind, line, request, delivery, item, verdict);
-        }
-      }
-      if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
-        const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log, line);
-        if (expired) return expired;
-      }
-      const write = await actOn(verdict, item, request, delivery, line);
+      const write = await inPlace(verdict, item, request, delivery, line);
       if ('ack' in write) return write;
       if (write.written) {
         const now = asStep(write.item);
@@ -80,6 +67,36 @@ export function claimer(store: Store, seen: SeenFilter) {
     return again(1);
   }
 
+  /**
+   * Carries a verdict out where the task may have its turn. What goes to the dead letters, is acked or waits does so
+   * wherever it stands in line: only who wants the task must be first.
+   */
+  async function inPlace(
+    verdict: Verdict,
+    item: StepItem | undefined,
+    request: ClaimRequest,
+    delivery: Delivery,
+    line: Line | undefined,
+  ): Promise<WriteResult | Disposition> {
+    const { command, now } = request;
+    if (line !== undefined && wantsTask(verdict)) {
+      const place = await line.place(now);
+      if (place === 'busy') return again(1);
+      if (place !== 'free') {
+        const found = item ?? (await stepOf(command));
+        const present = verdictOn(found, request);
+        return found && wantsTask(present)
+          ? standBehind(place.behind, line, request, delivery, found, present)
+          : actOn(present, found, request, delivery, line);
+      }
+    }
+    if (isLate(request) && item && (verdict.act === 'claim' || verdict.act === 'revive')) {
+      const expired = await expireUnlessFresh(item, request, verdict.act, delivery.log, line);
+      if (expired) return expired;
+    }
+    return actOn(verdict, item, request, delivery, line);
+  }
+
   /** An earlier task of the key is dead: this one is not tried, whatever its own item would allow. */
   async function standBehind(
     behind: string,
@@ -87,16 +104,11 @@ export function claimer(store: Store, seen: SeenFilter) {
     { command, messageId, now }: ClaimRequest,
     { log }: Delivery,
     item: StepItem,
-    verdict: Verdict,
-  ): Promise<Disposition> {
-    if (verdict.act === 'revive') {
-      // Its place it has since its death.
-      log.info('key is parked', { behind });
-      return BURN;
-    }
-    const parked = await line.bury(parkOf(item, command, behind, messageId, now), item);
-    log.warn('key is parked', { behind, written: parked.written });
-    return parked.written ? BURN : again(1);
+    { act }: Verdict,
+  ): Promise<WriteResult | Disposition> {
+    log.warn('key is parked', { behind });
+    // A dead one has its place since its death.
+    return act === 'revive' ? BURN : line.bury(parkOf(item, command, behind, messageId, now), item);
   }
 
   /** Carries a verdict out: a write that may be refused, or the message's disposition. */

@@ -1,6 +1,6 @@
 /** Who acts: one invocation of a function each, with a clock of its own, that may end at any await. */
 import { callSignal } from '#adapters/call-signal.ts';
-import { PortUnavailable } from '#core/errors.ts';
+import { EdowError, PortUnavailable } from '#core/errors.ts';
 import type { Clock, Log, LogFields } from '#core/ports.ts';
 import { recordTime } from '#runtime/in-time.ts';
 import type { Clockwork } from './clockwork.ts';
@@ -28,6 +28,10 @@ export interface Actor {
   /** Its own clock. */
   readonly clock: Clock;
   alive: boolean;
+  /** Each of its calls is slow. */
+  slow: boolean;
+  /** Its next call to the store is denied. */
+  denied: boolean;
   /** Done when it ends, however it ends. */
   readonly onEnd: (() => void)[];
 }
@@ -37,8 +41,12 @@ export type Ended<T> = { readonly value: T } | { readonly error: unknown } | 'ki
 export interface CallFaults {
   /** Refused without effect. */
   readonly refused?: readonly FaultKind[];
-  /** Applied, and the answer lost. */
-  readonly lost?: FaultKind;
+  /** Refused without effect, for no reason that passes by itself. */
+  readonly denied?: FaultKind;
+  /** Slow on its way. */
+  readonly slow?: FaultKind;
+  /** Applied, and the answer lost; a function says after how many milliseconds the client gives up. */
+  readonly lost?: FaultKind | (() => number | undefined);
   /** Given up by the client, and applied all the same: seconds later, whatever has happened since. */
   readonly delayed?: FaultKind;
   /** Milliseconds on the way; default 5 to 40. */
@@ -66,7 +74,7 @@ export interface Actors {
 const MAX_SKEW_MS = 5000;
 /** A slow call. A request that is on its way when its sender ends still arrives. */
 const SLOW_MS = [500, 4000] as const;
-const LOST_MS = [100, 4000] as const;
+export const LOST_MS = [100, 4000] as const;
 /** From the client's time-out until a request that hung on its way arrives. */
 const DELAYED_MS = [500, 20_000] as const;
 
@@ -127,6 +135,8 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
       deadline: clockwork.now() + timeoutMs,
       clock: { now: () => clockwork.now() + skew },
       alive: true,
+      slow: false,
+      denied: false,
       onEnd: [],
     };
     const end = (how: Ended<T>): void => {
@@ -162,10 +172,13 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
     actor: Actor,
     what: string,
     apply: () => T | Promise<T>,
-    { refused = [], lost, delayed, takes }: CallFaults = {},
+    { refused = [], denied, slow: slows, lost, delayed, takes }: CallFaults = {},
   ): Promise<T> {
     const isSlow =
-      faults.strikes('call slow') || (actor.role === 'dispatch' && faults.strikes('dispatch slow'));
+      faults.strikes('call slow') ||
+      actor.slow ||
+      (slows !== undefined && faults.strikes(slows)) ||
+      (actor.role === 'dispatch' && faults.strikes('dispatch slow'));
     const slow = isSlow ? random.between(...SLOW_MS) : 0;
     const signal = callSignal();
     if (signal?.aborted) return Promise.reject(new PortUnavailable(`the time for ${what} is over`));
@@ -191,9 +204,20 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
           reject(new PortUnavailable(`${what} was refused for now`));
           return;
         }
+        if (denied && (actor.denied || faults.strikes(denied))) {
+          // The connection may break before the service says no.
+          actor.denied = !actor.denied && random.chance(0.5);
+          trace?.(actor.name, `${what} ${actor.denied ? 'BROKE OFF' : 'DENIED'}`);
+          reject(
+            actor.denied
+              ? new PortUnavailable(`the connection of ${what} broke`)
+              : new EdowError('port_refused', `${what} was refused`),
+          );
+          return;
+        }
         // Nobody learns of a lost answer before the client's time-out.
-        const timesOut = (): void =>
-          clockwork.at(clockwork.now() + random.between(...LOST_MS), () => {
+        const timesOut = (after = random.between(...LOST_MS)): void =>
+          clockwork.at(clockwork.now() + after, () => {
             turn = actor;
             clockwork.wakes();
             if (actor.alive && !signal?.aborted)
@@ -210,10 +234,11 @@ export function actorsOf({ clockwork, faults, random, trace }: ActorParts): Acto
           return;
         }
         const answer = arrives(apply);
-        if (lost && faults.strikes(lost)) {
+        const lostMs = typeof lost === 'function' ? lost() : undefined;
+        if (lostMs !== undefined || (typeof lost === 'string' && faults.strikes(lost))) {
           trace?.(actor.name, `${what} took effect, its answer was LOST`);
           answer.catch(() => undefined);
-          timesOut();
+          timesOut(lostMs);
         } else answer.then(resolve, reject);
       });
     });

@@ -96,7 +96,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a redrive is recognised without its (execution, entry) met before',
-    patches: [core('claim', '(dead.met?.has(pair(request.command)) ?? false)\n  );', 'true\n  );')],
+    patches: [core('claim', 'dead.met?.has(pair(request.command)) === true\n  );', 'true\n  );')],
   },
   {
     name: 'a pair met for the first time by a dead task is not noted',
@@ -132,8 +132,8 @@ export const MUTATIONS: readonly Mutation[] = [
       ),
       core(
         'claiming',
-        "if (late && item && (verdict.act === 'claim' || verdict.act === 'revive')) {",
-        "if (late && item && verdict.act !== 'ack' && verdict.act !== 'burn') {",
+        "if (isLate(request) && item && (verdict.act === 'claim' || verdict.act === 'revive')) {",
+        "if (isLate(request) && item && verdict.act !== 'ack' && verdict.act !== 'burn') {",
       ),
       core(
         'claiming',

@@ -1,5 +1,7 @@
 /** Clients that ask for runs, and the operator who mends, replays and resumes. */
+import { dataDigest } from '#core/claim.ts';
 import { closer } from '#core/close.ts';
+import type { Command } from '#core/envelope.ts';
 import {
   asRun,
   asStep,
@@ -12,6 +14,7 @@ import {
   stepItemKey,
   taskIdOf,
 } from '#core/items.ts';
+import { editedByPersonOf } from '#core/operator-marks.ts';
 import { isUnreadable } from '#core/read-command.ts';
 import { resolver, whyNotResolved } from '#core/resolve.ts';
 import { MAX_RESUMES, resumeRun } from '#core/resume.ts';
@@ -98,6 +101,10 @@ const QUICK_LOOK_MS = [5000, MINUTE] as const;
 /** The sweeper gives up a task that has been quiet for two minutes; its clock is off by seconds. */
 const UNSEEN_MS = 2 * MINUTE + 15_000;
 
+/** Data with a field that an operator may write over. */
+const isGiven = (data: unknown): data is { readonly filling: string } =>
+  typeof data === 'object' && data !== null && 'filling' in data;
+
 export interface Operator {
   /** Whether something is left that only a person can do. */
   needed(): boolean;
@@ -125,11 +132,34 @@ export function operatorOf(parts: PeopleParts): Operator {
       say(`discards ${message.id}: its data is damaged`);
       return;
     }
+    const step = tables.item(stepItemKey(command.runid, command.step));
+    if (step?.['status'] === 'dead' && isGiven(command.data) && faults.strikes('letter edited')) {
+      sendEdited(queue, message, asStep(step), { ...command, data: { ...command.data, filling: 'edited' } });
+      return;
+    }
     books.sentBack.set(command.id, (books.sentBack.get(command.id) ?? 0) + 1);
     const replay = how === 'replay' ? message.replay + 1 : message.replay;
     const sent = queue.send({ body: message.body, replay, origin: how });
     say(
       `${how === 'replay' ? 'replays' : 'moves back'} ${message.id} of ${command.id.slice(26)} as ${sent.id}`,
+    );
+  }
+
+  /** The edit is noted on the task first; where that fails the letter stays. */
+  function sendEdited(queue: Queue, message: Message, step: StepItem, command: Command): void {
+    queue.deadLetters.set(message.id, message);
+    const edit = { digest: dataDigest(command), who: 'operator', at: clockwork.now(), places: ['/filling'] };
+    actors.spawn(
+      'operator',
+      20_000,
+      (actor) => stages.portsAndStore(actor).store.update(editedByPersonOf(step, edit)),
+      (how) => {
+        if (typeof how !== 'object' || !('value' in how) || !how.value.written) return;
+        if (!queue.deadLetters.delete(message.id)) return;
+        books.sentBack.set(command.id, (books.sentBack.get(command.id) ?? 0) + 1);
+        queue.send({ body: JSON.stringify(command), replay: message.replay + 1, origin: 'replay' });
+        say(`edits ${message.id} of ${command.id.slice(26)}`);
+      },
     );
   }
 
@@ -237,7 +267,9 @@ export function operatorOf(parts: PeopleParts): Operator {
     for (const { run, steps } of heldRuns()) {
       const redriven = faults.strikes('redrive of the execution');
       if (redriven && machine.redrive(executionName(run.runId, run.execution))) continue;
-      if (onlyByHand(run, steps) || faults.strikes('resume by hand')) resume(run);
+      if (!onlyByHand(run, steps) && !faults.strikes('resume by hand')) continue;
+      resume(run);
+      if (faults.strikes('two persons resume')) resume(run);
     }
   }
 
@@ -264,67 +296,6 @@ export function operatorOf(parts: PeopleParts): Operator {
       retries.some(({ deadLetters }) => deadLetters.size > 0),
   };
 }
-
-const NOBODY = '01BX5ZZKBKACTAV9WEVGEMMVRZ';
-
-/** An execution that was started by hand, of a run that is on nobody's record. */
-export function intrudersOf({ clockwork, faults, random, machine, plan }: PeopleParts): void {
-  if (!faults.strikes('execution of nobody')) return;
-  clockwork.at(clockwork.now() + random.between(0, 5 * MINUTE), () =>
-    machine.start(random.pick(plan.workflows), NOBODY, JSON.stringify({ runId: NOBODY, execution: 1 })),
-  );
-}
-
-/** A pool stands still for longer than some steps may take. */
-const PAUSE_MS = [2 * MINUTE, 15 * MINUTE] as const;
-
-export function pausesOf({ clockwork, faults, random, pools }: PeopleParts): void {
-  if (!faults.strikes('pool paused')) return;
-  clockwork.at(clockwork.now() + random.between(0, 5 * MINUTE), () =>
-    random.pick([...pools.values()]).pause(random.between(...PAUSE_MS)),
-  );
-}
-
-/** Messages that nobody of ours has sent. */
-export function strangersOf({ clockwork, faults, random, pools }: PeopleParts): void {
-  const queues = [...pools.values()];
-  const bodies = [
-    'no JSON',
-    '{"specversion":"1.0"}',
-    '[]',
-    JSON.stringify({ Service: 'Amazon S3', Event: 's3:TestEvent' }),
-    JSON.stringify({ ...SAMPLE, type: 'nobody.handles.it' }),
-    JSON.stringify(SAMPLE),
-  ];
-  for (let at = 0; at < 4; at += 1) {
-    if (!faults.strikes('strange message')) continue;
-    clockwork.at(clockwork.now() + random.between(0, 10 * MINUTE), () =>
-      random.pick(queues).send({ body: random.pick(bodies), origin: 'stranger' }),
-    );
-  }
-}
-
-/** A command of a run that is on nobody's record. */
-const SAMPLE = {
-  specversion: '1.0',
-  id: '01ARZ3NDEKTSV4RRFFQ69G5FAV/S1a/0',
-  source: 'urn:edow:workflow:first',
-  type: 'alpha.thing.make',
-  time: '2026-01-05T09:00:00.000Z',
-  datacontenttype: 'application/json',
-  data: { value: 1, filling: '' },
-  correlationid: 'c',
-  causationid: 'c',
-  traceparent: '00-11111111111111111111111111111111-2222222222222222-01',
-  tenant: 'default',
-  workflow: 'first',
-  runid: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
-  step: 'S1a',
-  execution: 10_000,
-  entry: 0,
-  deadline: '2026-01-05T10:00:00.000Z',
-  trylimit: 3,
-};
 
 export const runsOf = (tables: Tables): RunItem[] =>
   tables

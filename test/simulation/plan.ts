@@ -91,6 +91,18 @@ const FIXED_LATE = [5, 30] as const;
 const CALM_SOON = [3, 15] as const;
 const CALM_LATE = [5, 40] as const;
 
+/** The workflow of a developer who forgot to map what its ordered tasks are ordered by. */
+export const withoutLanes = (workflow: PlannedWorkflow): PlannedWorkflow => ({
+  ...workflow,
+  groups: workflow.groups.map((group) =>
+    group.map((step) =>
+      ORDERED.includes(step.type)
+        ? { ...step, input: { ...(step.input as object), lane: fromInput('absent') } }
+        : step,
+    ),
+  ),
+});
+
 export function planOf(seed: number): Plan {
   const random = randomOf(seed, 'plan');
 

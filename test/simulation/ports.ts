@@ -25,7 +25,7 @@ import { SUBSCRIBERS } from './books.ts';
 import type { Clockwork } from './clockwork.ts';
 import type { Faults } from './faults.ts';
 import type { Machine } from './machine.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, PlannedWorkflow } from './plan.ts';
 import type { Message, Queue } from './queues.ts';
 import type { Random } from './random.ts';
 
@@ -41,6 +41,8 @@ export interface PortParts {
   readonly pools: ReadonlyMap<string, Queue>;
   /** Retry queue of relay: known once the streams are. */
   readonly relayRetry: () => Queue;
+  /** What an execution that starts now is made of. */
+  readonly workflowOf: (arn: string) => PlannedWorkflow | undefined;
 }
 
 export interface ActorPorts {
@@ -64,9 +66,14 @@ const LATE_DOUBLE_MS = 9000;
 const DAMAGED = [{ value: 'text' }];
 /** A queue may keep a message to itself for a while. */
 const HIDDEN_MS = [20_000, 240_000] as const;
+/** From a message's coming until somebody who has just missed it learns how many there are. */
+const COMES_MS = [50, 800] as const;
+const ASKED_MS = 420_000;
+/** The projector does nothing for so long. */
+const BEHIND_MS = [60_000, 900_000] as const;
 
 export function portsOf(parts: PortParts) {
-  const { clockwork, faults, actors, random, books, machine, pools, plan } = parts;
+  const { clockwork, faults, actors, random, books, machine, pools, workflowOf } = parts;
   const payloads = memoryPayloads();
   const views = memoryViews({ copies: false });
   let toProject = 0;
@@ -78,16 +85,23 @@ export function portsOf(parts: PortParts) {
   };
   const hex = (count: number): string => bytes(count).toString('hex');
 
+  /** How long a queue keeps a message to itself. */
+  const hiding = (): { hiddenMs?: number; untilAsked?: boolean } => {
+    if (faults.strikes('message comes with the sweep')) return { hiddenMs: ASKED_MS, untilAsked: true };
+    return faults.strikes('message hidden') ? { hiddenMs: random.between(...HIDDEN_MS) } : {};
+  };
+
   const lastArrival = new Map<string, number>();
-  /** FIFO topic and queue: neither doubles nor overtakes. */
-  function deliverInOrder(queue: Queue, command: Command, lane: string): void {
-    const late = faults.strikes('message late') ? random.between(1000, LATE_MS) : random.between(5, 80);
-    const at = Math.max(lastArrival.get(lane) ?? 0, clockwork.now() + late);
-    lastArrival.set(lane, at);
-    const hiddenMs = faults.strikes('message hidden') ? random.between(...HIDDEN_MS) : 0;
+  /** FIFO topic and queue: neither doubles nor overtakes. What is sent past the topic waits for nobody there. */
+  function deliverInOrder(queue: Queue, command: Command, lane: string, direct: boolean): void {
+    const latest = direct ? LATE_DOUBLE_MS : LATE_MS;
+    const late = faults.strikes('message late') ? random.between(1000, latest) : random.between(5, 80);
+    const at = Math.max(direct ? 0 : (lastArrival.get(lane) ?? 0), clockwork.now() + late);
+    if (!direct) lastArrival.set(lane, at);
+    const hidden = hiding();
     clockwork.at(at, () => {
       books.arrived(command.id, lane);
-      queue.send({ body: JSON.stringify(command), origin: 'topic', hiddenMs });
+      queue.send({ body: JSON.stringify(command), origin: 'topic', ...hidden });
     });
   }
 
@@ -96,7 +110,7 @@ export function portsOf(parts: PortParts) {
     const queue = pools.get(command.type);
     if (queue === undefined || (!direct && faults.strikes('message dropped by a filter'))) return;
     if (command.partitionkey !== undefined) {
-      deliverInOrder(queue, command, command.partitionkey);
+      deliverInOrder(queue, command, command.partitionkey, direct);
       return;
     }
     const doubled = faults.strikes('message doubled');
@@ -105,9 +119,9 @@ export function portsOf(parts: PortParts) {
     const latest = doubled || damaged || direct ? LATE_DOUBLE_MS : LATE_MS;
     const send = (copy: Command): void => {
       const delay = faults.strikes('message late') ? random.between(1000, latest) : random.between(5, 80);
-      const hiddenMs = faults.strikes('message hidden') ? random.between(...HIDDEN_MS) : 0;
+      const hidden = hiding();
       clockwork.at(clockwork.now() + delay, () =>
-        queue.send({ body: JSON.stringify(copy), origin: 'topic', hiddenMs }),
+        queue.send({ body: JSON.stringify(copy), origin: 'topic', ...hidden }),
       );
     };
     send(command);
@@ -115,10 +129,13 @@ export function portsOf(parts: PortParts) {
     if (damaged) send({ ...command, data: DAMAGED });
   }
 
+  let behindUntil = 0;
   function tell(event: Envelope): void {
+    if (faults.strikes('projector behind')) behindUntil = clockwork.now() + random.between(...BEHIND_MS);
     for (const subscriber of SUBSCRIBERS) {
       toProject += subscriber === 'project' ? 1 : 0;
-      clockwork.at(clockwork.now() + random.between(5, 200), () => {
+      const from = subscriber === 'project' ? Math.max(behindUntil, clockwork.now()) : clockwork.now();
+      clockwork.at(from + random.between(5, 200), () => {
         books.told(subscriber, event);
         if (subscriber !== 'project') return;
         toProject -= 1;
@@ -127,8 +144,6 @@ export function portsOf(parts: PortParts) {
       });
     }
   }
-
-  const workflowOf = (arn: string) => plan.workflows.find(({ name }) => name === arn);
 
   const known = new WeakMap<Actor, ActorPorts>();
   return function portsFor(actor: Actor): ActorPorts {
@@ -187,7 +202,17 @@ export function portsOf(parts: PortParts) {
         get: (pointer, tenant) =>
           actors.call(actor, 'get payload', () => payloads.get(pointer, tenant), bucket),
       },
-      queues: { waiting: (type) => call('queue depth', () => pools.get(type)?.waiting()) },
+      queues: {
+        async waiting(type) {
+          const queue = pools.get(type);
+          const waiting = await call('queue depth', () => queue?.waiting());
+          const came = queue?.reveal(({ untilAsked, receives }) => untilAsked && receives === 0) ?? 0;
+          // By the time the answer is here its worker is at it.
+          if (came > 0)
+            await call('answer of queue depth', () => undefined, { takes: random.between(...COMES_MS) });
+          return waiting;
+        },
+      },
       letters: {
         pools: [...new Set([...pools.values()].map(({ name }) => name))],
         // As of open runs: no await for a queue that holds nothing.

@@ -20,6 +20,8 @@ export interface Message {
   noticedAfter: number;
   /** Receives in a row that gave it back at once. */
   refusals: number;
+  /** It is hidden until somebody asks for the queue's depth. */
+  readonly untilAsked: boolean;
   /** Receives that a worker never saw. */
   burnt: number;
   /** The function saw its last receive to the end. */
@@ -72,13 +74,21 @@ export interface QueueOptions {
 export interface Queue {
   readonly name: string;
   readonly deadLetters: Map<string, Message>;
-  send(parts: { body: string; replay?: number; origin: Message['origin']; hiddenMs?: number }): Message;
+  send(parts: {
+    body: string;
+    replay?: number;
+    origin: Message['origin'];
+    hiddenMs?: number;
+    untilAsked?: boolean;
+  }): Message;
   /** Dead letters that nobody holds, which are hidden from now on; and seen again. */
   peek(limit: number): Message[];
   release(ids: readonly string[]): void;
   /** As ChangeMessageVisibility: an old receipt changes nothing. */
   hide(receiptHandle: string, seconds: number): void;
   waiting(): number;
+  /** Makes messages visible at once; returns how many. */
+  reveal(which: (message: Message) => boolean): number;
   /** Messages on it, in flight or not. */
   size(): number;
   /** Messages on it whose body holds this text. */
@@ -196,7 +206,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
   return {
     name: options.name,
     deadLetters,
-    send({ body, replay = 0, origin, hiddenMs = 0 }) {
+    send({ body, replay = 0, origin, hiddenMs = 0, untilAsked = false }) {
       sent += 1;
       const message: Message = {
         id: `${options.name}-m${sent}`,
@@ -210,6 +220,7 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
         seen: false,
         diedAt: 0,
         refusals: 0,
+        untilAsked,
         visibleAt: clockwork.now() + hiddenMs,
         noticedAfter: random.between(...POLL_MS),
       };
@@ -240,6 +251,17 @@ export function queueOf({ clockwork, faults, random }: QueueParts, options: Queu
       wakeAt(message.visibleAt + message.noticedAfter);
     },
     waiting: () => [...messages.values()].filter(({ visibleAt }) => visibleAt <= clockwork.now()).length,
+    reveal(which) {
+      const hidden = [...messages.values()].filter(
+        (message) => message.visibleAt > clockwork.now() && which(message),
+      );
+      for (const message of hidden) {
+        message.visibleAt = clockwork.now();
+        message.noticedAfter = random.between(...POLL_MS);
+        wakeAt(message.visibleAt + message.noticedAfter);
+      }
+      return hidden.length;
+    },
     size: () => messages.size,
     holding: (text) => [...messages.values()].filter(({ body }) => body.includes(text)).length,
     pause(milliseconds) {

@@ -1,5 +1,5 @@
 /** One schedule: a world of one seed, run until it rests. */
-import { stepItemKey } from '#core/items.ts';
+import { stepItemKey, taskIdOf } from '#core/items.ts';
 import { isUnreadable, parseCommand } from '#core/read-command.ts';
 import { maxReceiveCount } from '#core/retry.ts';
 import { actorsOf, type Trace } from './actors.ts';
@@ -8,12 +8,13 @@ import { clockwork as clockworkOf } from './clockwork.ts';
 import { type FaultKind, faultsOf } from './faults.ts';
 import { checkAtRest } from './invariants.ts';
 import { type Execution, machineOf } from './machine.ts';
-import { clientsOf, intrudersOf, operatorOf, pausesOf, runsOf, stepsOf, strangersOf } from './people.ts';
-import { ORDERED, planOf, START, TYPES } from './plan.ts';
+import { clientsOf, operatorOf, runsOf, stepsOf } from './people.ts';
+import { ORDERED, planOf, START, TYPES, withoutLanes } from './plan.ts';
 import { deployedOf, portsOf } from './ports.ts';
 import { commandOf, type Message, type Queue, queueOf } from './queues.ts';
 import { randomOf } from './random.ts';
 import { FUNCTION_MS, ORDERED_POOL, type Stages, stagesOf } from './stages.ts';
+import { intrudersOf, pausesOf, strangersOf } from './strangers.ts';
 import { streamsOf } from './streams.ts';
 import { tablesOf } from './tables.ts';
 import { bookingsOf, tasksOf } from './tasks.ts';
@@ -41,6 +42,7 @@ const MINUTE = 60_000;
 const LONGEST_MS = 48 * 60 * MINUTE;
 const MOST_ACTIONS = 60_000;
 const MAX_TRIES = 4;
+const COLD_START_MS = [1000, 8000] as const;
 const END_EVENT_MS = [100, 500] as const;
 /** A workflow that a bad deployment leaves out comes back. */
 const MISSING_UNTIL_MS = [6 * MINUTE, 20 * MINUTE] as const;
@@ -65,7 +67,23 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
   const random = randomOf(seed, 'world');
   const books = booksOf(plan, clockwork.now);
   const actors = actorsOf({ clockwork, faults, random, trace });
-  const tables = tablesOf(actors, bookingsOf(books, faults));
+  const overtaken = new Set<string>();
+  const tables = tablesOf({
+    actors,
+    faults,
+    random,
+    now: clockwork.now,
+    others: bookingsOf(books, faults),
+    handOut: ({ PK, SK }) => {
+      const taskId = taskIdOf(PK.slice('RUN#'.length), SK.slice('STEP#'.length));
+      const text = `"id":"${taskId}"`;
+      // A FIFO queue hands none of a group out while one is in flight.
+      const queue = queues.find(({ name, holding }) => name !== ORDERED_POOL && holding(text) > 0);
+      if (!overtaken.delete(taskId) || queue === undefined) return false;
+      queue.reveal(({ body }) => body.includes(text));
+      return true;
+    },
+  });
   tables.onChange(books.follow);
   if (trace)
     tables.onChange(({ after }) =>
@@ -92,7 +110,11 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
         return void clockwork.at(clockwork.now() + 100, () => tellOnce(false));
       if (faults.strikes('dispatch still running'))
         clockwork.at(clockwork.now() + random.between(5, 3000), () => tellOnce(false));
-      stages.dispatch(request, (how) => tellOnce(typeof how === 'object' && 'value' in how));
+      const begin = (): void =>
+        void stages.dispatch(request, (how) => tellOnce(typeof how === 'object' && 'value' in how));
+      if (faults.strikes('dispatch starts late'))
+        clockwork.at(clockwork.now() + random.between(...COLD_START_MS), begin);
+      else begin();
     },
     onTaskFailed: books.failed,
     onEnd: (execution) => tellEnd(execution),
@@ -177,6 +199,11 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
       clockwork.at(START + random.between(...(name ? ([0, 5 * MINUTE] as const) : MISSING_UNTIL_MS)), () => {
         missing = name;
       });
+  const hasOrder = plan.workflows.some(({ groups }) =>
+    groups.flat().some(({ type }) => ORDERED.includes(type)),
+  );
+  const unmapped = hasOrder && faults.strikes('ordering key not mapped');
+  const isUnmapped = (): boolean => unmapped && clockwork.now() < plan.fixedAt;
   const portsFor = portsOf({
     plan,
     clockwork,
@@ -187,14 +214,18 @@ async function run(seed: number, { without = new Set(), trace: told }: ScheduleO
     machine,
     pools,
     relayRetry: () => relayRetry,
+    workflowOf: (arn) => {
+      const workflow = plan.workflows.find(({ name }) => name === arn);
+      return workflow && isUnmapped() ? withoutLanes(workflow) : workflow;
+    },
   });
-  const handlerFor = tasksOf({ plan, clockwork, faults, actors, books, random });
+  const handlerFor = tasksOf({ plan, clockwork, faults, actors, books, random, overtaken });
   const deployed = () => {
-    const known = new Map(deployedOf(plan, definition));
+    const known = new Map(deployedOf(plan, isUnmapped() ? `${definition}, no key` : definition));
     known.delete(missing);
     return known;
   };
-  stages = stagesOf({ plan, actors, tables, books, portsFor, handlerFor, deployed });
+  stages = stagesOf({ plan, faults, random, actors, tables, books, portsFor, handlerFor, deployed });
   const retries = streamsOf({ plan, clockwork, faults, actors, random, tables, books, stages });
   const [, relayRetry] = retries;
 

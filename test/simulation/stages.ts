@@ -19,15 +19,19 @@ import { byImage, byKey, streamHandler } from '#runtime/stream.ts';
 import { eachChange, tenTogether } from '#runtime/stream-work.ts';
 import type { Actor, Actors, Ended } from './actors.ts';
 import type { Books } from './books.ts';
+import type { Faults } from './faults.ts';
 import type { Plan } from './plan.ts';
 import type { ActorPorts, PortsFor } from './ports.ts';
 import { type Queue, type Received, unfinishedOf } from './queues.ts';
+import type { Random } from './random.ts';
 import type { Tables } from './tables.ts';
 import type { tasksOf } from './tasks.ts';
 import { type WarmWorker, warmWorkers } from './warm.ts';
 
 export interface StageParts {
   readonly plan: Plan;
+  readonly faults: Faults;
+  readonly random: Random;
   readonly actors: Actors;
   readonly tables: Tables;
   readonly books: Books;
@@ -41,6 +45,11 @@ export const FUNCTION_MS = 10_000;
 /** Name of the ordered pool and its queue. */
 export const ORDERED_POOL = 'ordered';
 const SWEEP_MS = 50_000;
+/** What its parts leave of that, as in the lambda. */
+const ENDED_MS = 15_000;
+const LETTERS_MS = 10_000;
+/** A sweep whose calls are slow has so much for all. */
+const CUT_MS = [0, 8000] as const;
 
 /** An SQS record as Lambda hands it over. */
 const recordOf = ({ message, receiptHandle, receiveCount }: Received): SQSRecord => ({
@@ -61,7 +70,7 @@ const recordOf = ({ message, receiptHandle, receiveCount }: Received): SQSRecord
 });
 
 export function stagesOf(parts: StageParts) {
-  const { plan, actors, tables, books, portsFor, deployed } = parts;
+  const { plan, faults, random, actors, tables, books, portsFor, deployed } = parts;
 
   const contextOf = (actor: Actor, log: Log) =>
     ({ log, deadlineAt: actor.deadline + actor.skew }) as StageContext;
@@ -193,17 +202,20 @@ export function stagesOf(parts: StageParts) {
   }
 
   function sweep(now: number): void {
-    let failed = false;
+    const cut = faults.strikes('sweep cut short');
+    let failed = cut;
     actors.spawn(
       'sweep',
       SWEEP_MS,
       async (actor) => {
+        actor.slow = cut;
+        const until = cut ? actor.clock.now() + random.between(...CUT_MS) : actor.deadline + actor.skew;
         const ports = portsAndStore(actor);
         const log = actors.log(actor, () => {
           failed = true;
         });
-        await sweeper({ ...ports, closer: closer(ports) }).sweep(log, actor.deadline + actor.skew);
-        await letterSweeper(ports).sweepLetters(log, actor.deadline + actor.skew);
+        await sweeper({ ...ports, closer: closer(ports) }).sweep(log, until - (cut ? 0 : ENDED_MS));
+        await letterSweeper(ports).sweepLetters(log, until - (cut ? 0 : LETTERS_MS));
       },
       (how) => {
         if (how !== 'killed' && 'value' in how && !failed) books.swept.last = now;

@@ -1,7 +1,9 @@
 /** The table of state behind a port per actor, and the stream of its changes. */
-import type { Item, Key, Store } from '#core/store.ts';
+import type { Item, Key, Store, Update } from '#core/store.ts';
 import { memoryStore, type OtherTables } from '#test/memory/store.ts';
-import type { Actor, Actors } from './actors.ts';
+import { type Actor, type Actors, LOST_MS } from './actors.ts';
+import type { Faults } from './faults.ts';
+import type { Random } from './random.ts';
 
 export interface Change {
   readonly before: Item | undefined;
@@ -20,27 +22,74 @@ export interface Tables {
   isDue(until: number): boolean;
 }
 
-/** @param others tables that are not ours */
-export function tablesOf(actors: Actors, others: OtherTables): Tables {
+/** A holder gives its claim back. */
+const isRetry = (actor: Actor, { changes: { status } }: Update): boolean =>
+  actor.role === 'worker' && status !== undefined && 'to' in status && status.to === 'retrying';
+
+/** A next try that is not far away, and an answer that comes after its claim. */
+const SOON_MS = 3000;
+const OVERTAKEN_MS = [2500, 6000] as const;
+/** The index of open runs follows the table at its own pace. */
+const INDEX_BEHIND_MS = 120_000;
+
+export interface TableParts {
+  readonly actors: Actors;
+  readonly faults: Faults;
+  readonly random: Random;
+  readonly now: () => number;
+  /** Tables that are not ours. */
+  readonly others: OtherTables;
+  /** Another worker gets the message of this task now, if that is to happen. */
+  readonly handOut: (task: Key) => boolean;
+}
+
+export function tablesOf({ actors, faults, random, now, others, handOut }: TableParts): Tables {
   const listeners: ((change: Change) => void)[] = [];
   const due = new Map<string, number>();
   const current = new Map<string, Item>();
+  /** Where runs were in the index until lately. */
+  const left = new Map<string, { key: Key; shard: string; checkAt: number; at: number }>();
   const memory = memoryStore({
     copies: false,
     others,
     onChange: (before, after) => {
+      const shard = before?.['openShard'];
+      if (typeof shard === 'string' && shard !== after['openShard'])
+        left.set(after.PK, {
+          key: { PK: after.PK, SK: after.SK },
+          shard,
+          checkAt: Number(before?.['checkAt']),
+          at: now(),
+        });
       if (typeof after['checkAt'] === 'number') due.set(after.PK, after['checkAt']);
       else if (after.SK === 'RUN') due.delete(after.PK);
       current.set(`${after.PK} ${after.SK}`, after);
       for (const listener of listeners) listener({ before, after });
     },
   });
-  const read = { refused: ['store throttled'] } as const;
+  const read = { refused: ['store throttled'], denied: 'access denied' } as const;
   const write = {
     refused: ['store throttled'],
+    denied: 'access denied',
     lost: 'store answer lost',
     delayed: 'store write delayed',
   } as const;
+  /** Runs that a reader of the index may still see in this part of it. */
+  const leftLately = (shard: string, until: number): Key[] =>
+    [...left.values()]
+      .filter((run) => run.shard === shard && run.checkAt <= until && run.at + INDEX_BEHIND_MS > now())
+      .map(({ key }) => key);
+
+  /** How long the client waits for the answer of a retry that the next claim overtakes. */
+  const overtaken = ({ key, changes: { notBefore } }: Update): number | undefined => {
+    const waits = notBefore !== undefined && 'to' in notBefore ? Number(notBefore.to) - now() : 0;
+    if (waits < SOON_MS && handOut(key)) return random.between(...OVERTAKEN_MS);
+    return faults.strikes(write.lost) ? random.between(...LOST_MS) : undefined;
+  };
+  const transactionLost = (): number | undefined =>
+    faults.strikes('transaction answer lost') || faults.strikes(write.lost)
+      ? random.between(...LOST_MS)
+      : undefined;
   return {
     items: () => [...current.values()],
     item: ({ PK, SK }) => current.get(`${PK} ${SK}`),
@@ -50,19 +99,30 @@ export function tablesOf(actors: Actors, others: OtherTables): Tables {
     isDue: (until) => [...due.values()].some((at) => at <= until),
     store: (actor) => ({
       get: (key) => actors.call(actor, `get ${key.SK}`, () => memory.get(key), read),
-      update: (update) => actors.call(actor, `update ${update.key.SK}`, () => memory.update(update), write),
+      update: (update) =>
+        actors.call(
+          actor,
+          `update ${update.key.SK}`,
+          () => memory.update(update),
+          isRetry(actor, update) ? { ...write, lost: () => overtaken(update) } : write,
+        ),
       put: (put) => actors.call(actor, `put ${put.item.SK}`, () => memory.put(put), write),
       transact: (updates, others) =>
         actors.call(
           actor,
           `transact ${updates.map(({ key }) => key.SK).join()}`,
-          () => memory.transact(updates, others),
-          write,
+          async () =>
+            (others ?? []).length === 0 && faults.strikes('line in conflict')
+              ? { written: false, refusals: [undefined, { why: 'conflict' }] }
+              : memory.transact(updates, others),
+          { ...write, slow: 'transaction slow', lost: transactionLost },
         ),
       partition: (pk) => actors.call(actor, 'partition', () => memory.partition(pk), read),
       // A sweep looks at 16 shards: one await for those that hold nothing would only take time.
       openRuns: async (shard, until, limit) => {
         const found = await memory.openRuns(shard, until, limit);
+        if (leftLately(shard, until).length > 0 && faults.strikes('index behind'))
+          found.push(...leftLately(shard, until));
         return found.length === 0 ? [] : actors.call(actor, `open runs ${shard}`, () => found, read);
       },
     }),

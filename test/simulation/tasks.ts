@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { defineTask, type TaskContext, type TaskContract, type TaskHandler } from '#core/contract.ts';
 import { PermanentError, RetryAfterError } from '#core/errors.ts';
+import { taskIdOf } from '#core/items.ts';
 import type { TableWrite } from '#core/table-write.ts';
 import type { OtherTables } from '#test/memory/store.ts';
 import type { Actor, Actors } from './actors.ts';
@@ -49,14 +50,19 @@ export interface TaskParts {
   readonly actors: Actors;
   readonly books: Books;
   readonly random: Random;
+  /** Tasks whose next retry is written while another copy of their message comes. */
+  readonly overtaken: Set<string>;
 }
 
 /** Function's time that a handler which heeds its signal leaves. */
 const ABORT_MS = 1000;
+/** A refusal that waits until the other tasks of its group are at work; the end of a run takes a second or two. */
+const SIBLING_MS = [200, 1500] as const;
+const RUN_ENDS_MS = [1000, 5000] as const;
 /** Longest call of a downstream: it may take effect after its caller's end. */
 const DOWNSTREAM_MS = [20, 3500] as const;
 
-export function tasksOf({ plan, clockwork, faults, actors, books, random }: TaskParts) {
+export function tasksOf({ plan, clockwork, faults, actors, books, random, overtaken }: TaskParts) {
   /** Tasks that fail in any try until the bug is fixed. */
   const poisoned = new Map<string, 'retryable' | 'permanent' | 'wrong' | undefined>();
   const poisonOf = (taskId: string) => {
@@ -65,6 +71,15 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
       poisoned.set(taskId, struck ? random.pick(['retryable', 'permanent', 'wrong']) : undefined);
     }
     return clockwork.now() < plan.fixedAt ? poisoned.get(taskId) : undefined;
+  };
+
+  /** Tasks that have refused while another of their run is worked on, by run. */
+  const refusing = new Map<string, string>();
+  const hasSibling = (taskId: string): boolean => {
+    const [runId = '', stepKey] = taskId.split('/');
+    const groups = books.planned.get(runId)?.workflow.groups ?? [];
+    const group = groups.find((steps) => steps.some((step) => step.stepKey === stepKey)) ?? [];
+    return group.some((step) => step.stepKey !== stepKey && !books.doneAt.has(taskIdOf(runId, step.stepKey)));
   };
 
   const statusOf = (taskId: string): string | undefined => {
@@ -108,6 +123,12 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
 
     async function act(given: Given, context: TaskContext, seen: HandlerRun): Promise<unknown> {
       const poison = poisonOf(context.taskId);
+      const { runId, taskId } = context;
+      if (!refusing.has(runId) && hasSibling(taskId) && faults.strikes('run refused under way')) {
+        refusing.set(runId, taskId);
+        await take('waits for its sibling', random.between(...SIBLING_MS));
+        throw new PermanentError('no', { refused: true });
+      }
       if (faults.strikes('task throttled') || faults.strikes('task throttled without end')) {
         await take('downstream throttles', 100);
         books.deferred(context.taskId);
@@ -127,10 +148,23 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random }: Task
         throw new PermanentError('no', { refused: true, noEffect: random.chance(0.5) });
       if (context.idempotencyKey !== context.taskId)
         books.breaks('2: another idempotency key than the task id');
-      const booked = MODES[books.typeOf(context.taskId)] === 'transactional';
+      const mode = MODES[books.typeOf(context.taskId)];
+      const booked = mode === 'transactional';
       await take('downstream', random.between(...DOWNSTREAM_MS), () => {
         if (!booked) books.effect(seen);
       });
+      if (![undefined, taskId].includes(refusing.get(runId))) {
+        refusing.delete(runId);
+        await take('works on while its run ends', random.between(...RUN_ENDS_MS));
+        const end = random.pick(['succeeds', 'fails', 'is permanent']);
+        if (end === 'fails') throw new Error('too late');
+        // Of a task that may have its effect once this would say that it has had none.
+        if (end === 'is permanent' && mode !== 'atMostOnce') throw new PermanentError('too late');
+      }
+      if (faults.strikes('retry overtaken by a copy')) {
+        overtaken.add(taskId);
+        throw new Error('downstream is sick');
+      }
       if (poison === 'retryable' || faults.strikes('task retryable')) throw new Error('downstream is sick');
       if (poison === 'wrong' || faults.strikes('task answers wrongly'))
         return wrongly(booked, given, context.taskId);

@@ -290,14 +290,17 @@ describe('deaths without a handler', () => {
   test.each([
     ['of a task with tries left', {}],
     ['of a task without', { tries: 2 }],
-  ])('%s that somebody else ends at the same time: looked at again', async (_name, changes) => {
+  ])('%s whose place in line is refused again and again: looked at again', async (_name, changes) => {
     const bench = await orderedBench({
       store: (memory) => ({
         ...memory,
         transact: async (updates, others) => {
           const reason = updates[0]?.changes['reason'] as { to?: string } | undefined;
           if (reason?.to !== 'key_parked') return memory.transact(updates, others);
-          return { written: false, refusals: [{ why: 'condition', item: undefined }] };
+          return {
+            written: false,
+            refusals: [{ why: 'condition', item: (await bench.stepOf('B')) as never }],
+          };
         },
       }),
     });
