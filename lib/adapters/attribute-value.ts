@@ -28,7 +28,7 @@ export function toAttributes(item: {
 }
 
 /** @throws TypeError for a type that no item of ours has (binary, null, sets of numbers). */
-export function fromAttributeValue(value: AttributeValue): Attribute {
+function fromAttributeValue(value: AttributeValue): Attribute {
   if (value.S !== undefined) return value.S;
   if (value.N !== undefined) return Number(value.N);
   if (value.BOOL !== undefined) return value.BOOL;

@@ -60,7 +60,7 @@ function expressed(table: string, { key, when, changes }: Update) {
 }
 
 /** Reads pages until `enough` items are there or none are left. */
-export async function queryAll(
+async function queryAll(
   client: DynamoDBClient,
   query: QueryCommandInput,
   enough = Number.POSITIVE_INFINITY,

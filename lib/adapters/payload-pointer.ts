@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { EdowError, PayloadGone } from '#core/errors.ts';
 
 /** Everything that is kept for runs lives below it; policies grant nothing else. */
-export const PREFIX = 'payloads/';
+const PREFIX = 'payloads/';
 
 export const sha256 = (text: string): string => hash('sha256', text);
 

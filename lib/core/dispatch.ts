@@ -76,20 +76,22 @@ export function enterStepOf(request: DispatchRequest): Update {
   };
 }
 
+/** Dead -> retrying: a new round of tries in the step's present execution. */
+export const newRound = (step: StepItem) => ({
+  status: to('retrying'),
+  tries: to(0),
+  deferred: gone,
+  notBefore: gone,
+  outcomeExecution: to(step.execution),
+  reason: gone,
+  failure: gone,
+});
+
 /** A task that died in an older execution gets a new round of tries in this one. */
 export const resetDeadOf = (step: StepItem): Update => ({
   key: { PK: step.PK, SK: step.SK },
   when: deadAsMet(step),
-  changes: {
-    status: to('retrying'),
-    tries: to(0),
-    deferred: gone,
-    notBefore: gone,
-    outcomeExecution: to(step.execution),
-    reason: gone,
-    failure: gone,
-    resolvedBy: gone,
-  },
+  changes: { ...newRound(step), resolvedBy: gone },
 });
 
 /** It fails each execution that comes to it. */

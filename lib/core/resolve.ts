@@ -8,7 +8,7 @@
 import type { Closer } from './close.ts';
 import type { TaskContract } from './contract.ts';
 import { type DeadStep, deadAsMet, failedData, outboxOf, TASK_FAILED } from './deaths.ts';
-import { buildCommand } from './dispatch.ts';
+import { buildCommand, newRound } from './dispatch.ts';
 import { redact } from './failure.ts';
 import type { Failure, Resolution, RunItem, RunStatus, StepItem } from './items.ts';
 import { asRun, asStep, runKey } from './items.ts';
@@ -19,7 +19,7 @@ import { gone, plus, type Store, to, toOrGone, type Update } from './store.ts';
 import { keepOutboxOf } from './tell-again.ts';
 
 /** Name of the failure that a person's refusal leaves. */
-export const REFUSED_BY_PERSON = 'RefusedByPerson';
+const REFUSED_BY_PERSON = 'RefusedByPerson';
 
 /** Why a task cannot be decided; undefined: it can. A retry may be repeated: its command may not have been sent. */
 export function whyNotResolved(
@@ -72,19 +72,13 @@ export function doneByPersonOf(
   };
 }
 
-/** Dead -> retrying: a new round of tries, and time for them where the deadline has passed. */
+/** A new round of tries, and time for them where the deadline has passed. */
 export const retryByPersonOf = (step: StepItem, by: Resolution): Update => ({
   key: keyOf(step),
   when: deadAsMet(step),
   changes: {
-    status: to('retrying'),
-    tries: to(0),
-    deferred: gone,
-    notBefore: gone,
-    outcomeExecution: to(step.execution),
+    ...newRound(step),
     deadline: to(Math.max(step.deadline, by.at + step.timeoutSeconds * 1000)),
-    reason: gone,
-    failure: gone,
     resolvedBy: to({ ...by }),
   },
 });

@@ -3,7 +3,6 @@ import { type ClaimRequest, verdictOn } from './claim.ts';
 import { claimer } from './claiming.ts';
 import type { TaskHandler } from './contract.ts';
 import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts';
-import type { Command } from './envelope.ts';
 import { errorFields, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
 import { type Handled, handling } from './handling.ts';
@@ -95,7 +94,7 @@ export function worker(ports: WorkerPorts) {
       const claimed = await claim(request, known, line);
       if ('ack' in claimed) return claimed;
       const tried = { ...known, log: log.child({ attempt: claimed.tries }) };
-      const disposition = await attempt(claimed, command, handler, tried, line);
+      const disposition = await attempt(claimed, request, handler, tried, line);
       // The first in line is done: the next one need not clear it away. Best effort, it would.
       if (line !== undefined && disposition.ack && claimed.parkedAt !== undefined)
         await line.place(clock.now()).catch(() => undefined);
@@ -116,13 +115,14 @@ export function worker(ports: WorkerPorts) {
 
   async function attempt(
     claimed: StepItem,
-    command: Command,
+    request: ClaimRequest,
     handler: TaskHandler,
     delivery: Delivery,
     line: Line | undefined,
   ): Promise<Disposition> {
+    const { command } = request;
     const failed = (tried: TriedAndFailed): Promise<Disposition> =>
-      failedTry(claimed, command, handler, delivery, line, tried);
+      failedTry(claimed, request, handler, delivery, line, tried);
     let input: unknown;
     try {
       const { data, dataref, tenant } = command;
@@ -147,7 +147,7 @@ export function worker(ports: WorkerPorts) {
       delivery.log.info('task done');
       return ACK;
     }
-    return refused(write.item && asStep(write.item), command, delivery);
+    return refused(write.item && asStep(write.item), request, delivery);
   }
 
   /** The commit with the handler's writes, or why these were not taken. */
@@ -168,12 +168,13 @@ export function worker(ports: WorkerPorts) {
   /** What a failed try means: another try, a deferral, or the end. */
   async function failedTry(
     claimed: StepItem,
-    command: Command,
+    request: ClaimRequest,
     handler: TaskHandler,
     delivery: Delivery,
     line: Line | undefined,
     tried: TriedAndFailed,
   ): Promise<Disposition> {
+    const { command } = request;
     const now = clock.now();
     const { failure } = tried;
     const fields = { error: failure.name, class: failure.class, fingerprint: failure.fingerprint };
@@ -183,7 +184,7 @@ export function worker(ports: WorkerPorts) {
       const parks = line !== undefined && !failure.refused;
       const write = parks ? await line.bury(update, claimed) : await twice(update);
       if (!write.written && !isMyDeath(claimed, write.item && asStep(write.item), delivery.messageId))
-        return refused(write.item && asStep(write.item), command, delivery);
+        return refused(write.item && asStep(write.item), request, delivery);
       delivery.log.error('task gave up', { ...fields, reason });
       return BURN;
     };
@@ -203,24 +204,15 @@ export function worker(ports: WorkerPorts) {
     const next = { notBefore: now + seconds * 1000, counted: !deferred };
     const write = await twice(retryOf(claimed, tried, next, version, now));
     if (!write.written && write.item?.['status'] !== 'retrying')
-      return refused(write.item && asStep(write.item), command, delivery);
+      return refused(write.item && asStep(write.item), request, delivery);
     delivery.log.warn('task will be tried again', { ...fields, seconds });
     return again(seconds);
   }
 
   /** A write of the holder was refused: it is the holder no more, and nothing was written. */
-  function refused(item: StepItem | undefined, command: Command, delivery: Delivery): Disposition {
-    delivery.log.warn('claim was lost before its outcome', { status: item?.status });
-    const verdict = verdictOn(item, {
-      command,
-      messageId: delivery.messageId,
-      sentAt: delivery.sentAt,
-      replay: 0,
-      owner: '',
-      now: clock.now(),
-      leaseUntil: 0,
-      atMostOnce: false,
-    });
+  function refused(item: StepItem | undefined, request: ClaimRequest, { log }: Delivery): Disposition {
+    log.warn('claim was lost before its outcome', { status: item?.status });
+    const verdict = verdictOn(item, { ...request, now: clock.now() });
     if (verdict.act === 'ack') return ACK;
     return again(verdict.act === 'wait' ? verdict.seconds : 1);
   }

@@ -16,7 +16,7 @@ export interface PoolPorts extends Omit<WorkerPorts, 'handlers'> {
   readonly visibility: Visibility;
 }
 
-export const handlersByType = (handlers: readonly TaskHandler[]): ReadonlyMap<string, TaskHandler> =>
+const handlersByType = (handlers: readonly TaskHandler[]): ReadonlyMap<string, TaskHandler> =>
   new Map(handlers.map((handler) => [handler.contract.type, handler]));
 
 const numberOf = (text: string | undefined): number => {
