@@ -8,8 +8,8 @@ import {
 import type { DeadLetterPeek, PeekedLetter } from '#core/ports.ts';
 import { call } from './call.ts';
 
-/** Messages of one call, SQS's limit. */
-const BATCH = 10;
+/** SQS: the most messages of one call. */
+export const LETTERS_PER_CALL = 10;
 /** Long enough for the writes about a pool's letters; a look that is cut short hides nothing for longer. Seconds. */
 const HIDDEN_SECONDS = 20;
 
@@ -19,6 +19,23 @@ const letterOf = ({ MessageId, ReceiptHandle, Body, Attributes }: Message): Peek
   body: Body ?? '',
   sentAt: Number(Attributes?.SentTimestamp ?? 0),
 });
+
+/** The calls that show letters again at once. What could not be released comes back when its visibility ends. */
+export const releasesOf = (
+  queueUrl: string | undefined,
+  letters: readonly { readonly receiptHandle: string }[],
+): readonly ChangeMessageVisibilityBatchCommand[] =>
+  Array.from({ length: Math.ceil(letters.length / LETTERS_PER_CALL) }, (_, turn) => {
+    const batch = letters.slice(turn * LETTERS_PER_CALL, (turn + 1) * LETTERS_PER_CALL);
+    return new ChangeMessageVisibilityBatchCommand({
+      QueueUrl: queueUrl,
+      Entries: batch.map(({ receiptHandle }, index) => ({
+        Id: String(index),
+        ReceiptHandle: receiptHandle,
+        VisibilityTimeout: 0,
+      })),
+    });
+  });
 
 /** @param queues pool -> URL of its dead-letter queue */
 export const sqsDeadLetterPeek = (
@@ -33,7 +50,7 @@ export const sqsDeadLetterPeek = (
       // A short poll: an empty answer may miss a letter, and the next look is a minute away.
       const command = new ReceiveMessageCommand({
         QueueUrl: queues[pool],
-        MaxNumberOfMessages: BATCH,
+        MaxNumberOfMessages: LETTERS_PER_CALL,
         VisibilityTimeout: HIDDEN_SECONDS,
         MessageSystemAttributeNames: ['SentTimestamp'],
       });
@@ -45,16 +62,7 @@ export const sqsDeadLetterPeek = (
   },
 
   async release(pool, letters) {
-    for (let from = 0; from < letters.length; from += BATCH) {
-      const command = new ChangeMessageVisibilityBatchCommand({
-        QueueUrl: queues[pool],
-        Entries: letters.slice(from, from + BATCH).map(({ receiptHandle }, index) => ({
-          Id: String(index),
-          ReceiptHandle: receiptHandle,
-          VisibilityTimeout: 0,
-        })),
-      });
+    for (const command of releasesOf(queues[pool], letters))
       await call('ChangeMessageVisibilityBatch', (options) => client.send(command, options));
-    }
   },
 });

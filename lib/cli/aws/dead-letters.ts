@@ -1,6 +1,5 @@
 /** Dead-letter queues on SQS. */
 import {
-  ChangeMessageVisibilityBatchCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
   type Message,
@@ -9,11 +8,10 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
+import { LETTERS_PER_CALL, releasesOf } from '#adapters/sqs-letters.ts';
 import type { DeadLetter, DeadLetters, MessageAttribute, QueueDepths } from '../ports.ts';
 import { OPERATOR_CLIENT } from './calls.ts';
 
-/** Messages of one call, SQS's limit. */
-const BATCH = 10;
 /** Long polling asks every server of the queue: without it, an empty answer would not mean an empty queue. Seconds. */
 const WAIT_SECONDS = 1;
 
@@ -53,7 +51,7 @@ export function sqsDeadLetters(client: SQSClient): DeadLetters {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
           QueueUrl: dlqUrl,
-          MaxNumberOfMessages: BATCH,
+          MaxNumberOfMessages: LETTERS_PER_CALL,
           VisibilityTimeout: hiddenSeconds,
           WaitTimeSeconds: WAIT_SECONDS,
           MessageSystemAttributeNames: ['All'],
@@ -66,18 +64,7 @@ export function sqsDeadLetters(client: SQSClient): DeadLetters {
     hidden: async (dlqUrl) => (await sqsDepths(client)(dlqUrl)).inFlight,
 
     async release(dlqUrl, letters) {
-      for (let from = 0; from < letters.length; from += BATCH)
-        await client.send(
-          new ChangeMessageVisibilityBatchCommand({
-            QueueUrl: dlqUrl,
-            // What could not be released comes back by itself when its visibility ends.
-            Entries: letters.slice(from, from + BATCH).map(({ receiptHandle }, index) => ({
-              Id: String(index),
-              ReceiptHandle: receiptHandle,
-              VisibilityTimeout: 0,
-            })),
-          }),
-        );
+      for (const command of releasesOf(dlqUrl, letters)) await client.send(command);
     },
 
     async send(queueUrl, { body, attributes, groupId, deduplicationId }) {
