@@ -1,6 +1,6 @@
 /** The dead letters of all queues with what is on record about their tasks. Looks, changes nothing. */
 import { replaysOf, type Subject, subjectOf } from './letter.ts';
-import { reasonOf } from './letter-filter.ts';
+import { reasonOf, taskOf } from './letter-filter.ts';
 import type { DeadLetter, DeadLetterBox, DeadLetters, TaskLookup } from './ports.ts';
 
 export interface DeadEntry extends Subject {
@@ -68,8 +68,7 @@ async function entryOf(lookUp: TaskLookup, source: string, letter: DeadLetter): 
     replays: replaysOf(letter),
     firstAt: iso(letter.sentAt),
   };
-  const { run, step } = subject ?? {};
-  const task = run === undefined || step === undefined ? undefined : await lookUp(run, step);
+  const task = await taskOf(lookUp, subject);
   const reason = reasonOf(subject, task);
   if (task === undefined) return { ...plain, reason };
   const { status, failure, attempts, started, deadAt } = task;

@@ -1,6 +1,6 @@
 /** Which dead letters are meant: by what their bodies say, and by what is on record about their tasks. */
 import type { StepItem } from '#core/items.ts';
-import type { Subject } from './letter.ts';
+import { isCommand, type Subject } from './letter.ts';
 import type { DeadLetter, TaskLookup } from './ports.ts';
 
 export interface LetterFilter {
@@ -30,7 +30,7 @@ export interface Judged {
 /** Why a letter is where it is. */
 export function reasonOf(subject: Subject | undefined, task: StepItem | undefined): string {
   if (subject === undefined) return 'unreadable';
-  if (subject.run === undefined || subject.step === undefined) return 'not a task';
+  if (!isCommand(subject)) return 'not a task';
   if (task === undefined) return 'not on record';
   // A task that was cancelled keeps what it had died of.
   return task.status === 'dead' ? (task.reason ?? 'dead') : `left over: ${task.status}`;
@@ -59,6 +59,16 @@ function recordMatches({ letter, task, reason }: Judged, filter: LetterFilter): 
   );
 }
 
+/** The task that a command is for; undefined: not on record, or no command. */
+export async function taskOf(
+  lookUp: TaskLookup,
+  subject: Subject | undefined,
+): Promise<StepItem | undefined> {
+  if (subject === undefined || !isCommand(subject)) return undefined;
+  const { run = '', step = '' } = subject;
+  return lookUp(run, step);
+}
+
 /** The letter with its task, if it is meant; one read of the table at most. */
 export async function judged(
   lookUp: TaskLookup,
@@ -67,8 +77,7 @@ export async function judged(
   filter: LetterFilter,
 ): Promise<Judged | undefined> {
   if (!bodyMatches(letter, subject, filter)) return undefined;
-  const { run, step } = subject ?? {};
-  const task = run === undefined || step === undefined ? undefined : await lookUp(run, step);
+  const task = await taskOf(lookUp, subject);
   const found = { letter, subject, task, reason: reasonOf(subject, task) };
   return recordMatches(found, filter) ? found : undefined;
 }

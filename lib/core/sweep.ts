@@ -182,7 +182,15 @@ export function sweeper(ports: SweepPorts) {
       await ports.closer.close(run.runId, run.execution, { ...execution, status: execution.status }, log);
       return;
     }
-    for (const step of steps) await checkStep(run, step, steps, log);
+    await checkSteps(run, steps, log);
+  }
+
+  /** Each alone: one that cannot be mended, as its payload is gone, must not keep the others from their answers. */
+  async function checkSteps(run: RunItem, steps: readonly StepItem[], log: Log): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of steps)
+      await checkStep(run, step, steps, log).catch((error: unknown) => void failures.push(error));
+    if (failures.length > 0) throw failures[0];
   }
 
   async function checkStep(

@@ -484,6 +484,22 @@ describe('an answer that was lost is given again', () => {
     expect(answers.accepted).toEqual(given ? [{ token: 'token-1', output: '{"reservationId":"r-1"}' }] : []);
   });
 
+  test('also beside a step that cannot be mended: its run stays due for that one', async () => {
+    const hopeless = aStep({
+      ...stepItemKey(RUN_ID, 'Apart'),
+      stepKey: 'Apart',
+      orderBy: 'account',
+      token: 'token-2',
+    });
+    const { sweep, answers, runNow, log } = await scene({ steps: [hopeless, aDoneStep()], at: DUE + MINUTE });
+    expect(await sweep()).toMatchObject({ checked: 0, failed: 1 });
+    expect(answers.accepted).toEqual([{ token: 'token-1', output: '{"reservationId":"r-1"}' }]);
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { message: 'run could not be checked', fields: { error: 'ContractError' } },
+    ]);
+    expect((await runNow()).checks).toBe(0);
+  });
+
   test('with an empty object where nothing is exposed', async () => {
     const { exposed: _, ...silent } = aDoneStep();
     const { sweep, answers } = await scene({ steps: [silent] });

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.ts';
 import { messageStory, nextSteps, type TaskStory, taskLines, taskStory } from '../dead-story.ts';
 import { CliError } from '../errors.ts';
 import { leaf, open, type Session, type SharedFlags, screenFor } from '../leaf.ts';
-import { subjectOf } from '../letter.ts';
+import { isCommand, subjectOf } from '../letter.ts';
 import { walk } from '../letter-walk.ts';
 import type { DeadLetter, Source } from '../ports.ts';
 import { findTask } from '../resolve.ts';
@@ -83,9 +83,11 @@ async function ofMessage(connection: Connection, id: string): Promise<Story> {
 
 /** What the letter holds; the letter stays where it is. */
 async function payloadIn(connection: Connection, id: string, isTask: boolean): Promise<unknown> {
-  const letter = await letterOf(connection, (one) =>
-    isTask ? subjectOf(one.body)?.task === id : one.messageId === id,
-  );
+  const letter = await letterOf(connection, ({ messageId, body }) => {
+    if (!isTask) return messageId === id;
+    const subject = subjectOf(body);
+    return subject?.task === id && isCommand(subject);
+  });
   if (letter === undefined)
     throw new CliError(
       'no_letter',

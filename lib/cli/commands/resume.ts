@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { runKey, splitPartition, taskIdOf } from '#core/items.ts';
+import { isBeyondTries, runKey, type StepItem, splitPartition, taskIdOf } from '#core/items.ts';
 import { definitionChanged, resumeRun } from '#core/resume.ts';
 import { audited } from '../audit.ts';
 import type { Connection } from '../connection.ts';
@@ -27,15 +27,23 @@ export function addResume(program: Command, session: Session): void {
       const force = flags.force === true;
       const resumed = await audited(connection, 'resume', { run: id, force }, async (notes) => {
         const outcome = await resume(connection, id, force);
-        notes.counts = { deadTasks: outcome.dead.length, execution: outcome.execution };
+        const { dead, undecided, execution } = outcome;
+        notes.counts = { deadTasks: dead.length, undecided: undecided.length, execution };
         return outcome;
       });
       if (screen.json) return screen.emit(resumed);
-      const { dead, execution } = resumed;
+      const { dead, undecided, execution } = resumed;
       if (dead.length > 0) {
         screen.print(`${plural(dead.length, 'dead task')} will be tried again: ${dead.join(', ')}`);
         screen.print(
           'Their dead letters stay where they are: a replay of them changes nothing once the tasks are done.',
+        );
+      }
+      if (undecided.length > 0) {
+        const tasks = `${plural(undecided.length, 'dead task')} will not be tried again`;
+        screen.print(`${tasks}: each fails its state anew: ${undecided.join(', ')}`);
+        screen.print(
+          "That is a person's to decide: npx edow task resolve RUN/STEP/0 --done RESULT | --retry | --fail",
         );
       }
       screen.print(`Run ${id} goes on as execution ${execution}. Follow it: npx edow watch ${id}`);
@@ -48,6 +56,8 @@ interface Resumed {
   readonly execution: number;
   /** Tasks that will be tried again. */
   readonly dead: readonly string[];
+  /** Dead tasks that no execution tries again: their outcome is unknown, or somebody has said no. */
+  readonly undecided: readonly string[];
 }
 
 async function resume(connection: Connection, id: string, force: boolean): Promise<Resumed> {
@@ -88,9 +98,12 @@ async function resume(connection: Connection, id: string, force: boolean): Promi
       `run ${id} was changed by somebody else at this moment`,
       `Look at it: npx edow show ${id}`,
     );
+  const dead = steps.filter(({ status }) => status === 'dead');
+  const idsOf = (some: readonly StepItem[]) => some.map(({ stepKey }) => taskIdOf(id, stepKey));
   return {
     run: id,
     execution: run.execution + 1,
-    dead: steps.filter(({ status }) => status === 'dead').map(({ stepKey }) => taskIdOf(id, stepKey)),
+    dead: idsOf(dead.filter((step) => !isBeyondTries(step))),
+    undecided: idsOf(dead.filter(isBeyondTries)),
   };
 }

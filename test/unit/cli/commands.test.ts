@@ -156,7 +156,12 @@ describe('resume', () => {
     const { edow, store, start } = await given({});
     const { exitCode, out } = await edow(['resume', RUN, '--json']);
     expect(exitCode).toBe(0);
-    expect(JSON.parse(out)).toEqual({ run: RUN, execution: 2, dead: [`${RUN}/ShipOrder/0`] });
+    expect(JSON.parse(out)).toEqual({
+      run: RUN,
+      execution: 2,
+      dead: [`${RUN}/ShipOrder/0`],
+      undecided: [],
+    });
     expect(start).toHaveBeenCalledWith(
       'arn:aws:states:eu-central-1:1:stateMachine:order',
       `${RUN}-2`,
@@ -165,6 +170,25 @@ describe('resume', () => {
     const run = asRun((await store.get(runKey(RUN))) as Item);
     // An operator's resume is not one of the five automatic ones.
     expect([run.status, run.execution, run.resumes]).toEqual(['running', 2, 0]);
+  });
+
+  test('says which dead tasks no execution tries again', async () => {
+    const { edow, store } = await given({});
+    for (const [stepKey, more] of Object.entries({
+      PayOut: { reason: 'unknown' },
+      Charge: { reason: 'permanent', failure: { refused: true } },
+    }))
+      await store.put({
+        item: { ...dead, ...stepItemKey(RUN, stepKey), stepKey, ...more } as Item,
+        when: absent,
+      });
+    const { exitCode, out } = await edow(['resume', RUN]);
+    expect(exitCode).toBe(0);
+    expect(out).toContain(`1 dead task will be tried again: ${RUN}/ShipOrder/0\n`);
+    expect(out).toContain(
+      `2 dead tasks will not be tried again: each fails its state anew: ${RUN}/Charge/0, ${RUN}/PayOut/0\n`,
+    );
+    expect(out).toContain('npx edow task resolve');
   });
 
   test('a changed workflow is refused, and taken with --force', async () => {

@@ -38,6 +38,15 @@ describe('each filter', () => {
     expect(await isMeant({ reason: 'left' }, done)).toBe(false);
   });
 
+  test('an event that relay could not tell is no spare copy of its finished task', async () => {
+    const { PK, SK } = aDoneStep();
+    const image = letter(JSON.stringify({ PK: { S: PK }, SK: { S: SK }, outbox: { M: {} } }));
+    expect(await isMeant({ reason: 'left over' }, aDoneStep(), image)).toBe(false);
+    expect(await isMeant({ reason: 'not a task', task: `${RUN_ID}/Reserve/0` }, aDoneStep(), image)).toBe(
+      true,
+    );
+  });
+
   test('letters without a task: by their reason, and by when they were sent', async () => {
     const [bad, event] = [letter('{', { sentAt: 5 }), letter('{"id":"e","type":"t","subject":"r"}')];
     expect(await isMeant({ reason: 'unreadable', since: 5 }, undefined, bad)).toBe(true);

@@ -113,6 +113,21 @@ describe('what is sent', () => {
     ]);
   });
 
+  test('an answer or an event that was never told goes back, whatever its task is by now', async () => {
+    const key = { PK: `RUN#${A}`, SK: 'STEP#ShipOrder' };
+    const image = { PK: { S: key.PK }, SK: { S: key.SK }, outbox: { M: {} } };
+    const queues = fakeQueues(
+      { collect: [letter(JSON.stringify(key))], relay: [letter(JSON.stringify(image))] },
+      { tasks: { [`${A}/ShipOrder`]: { status: 'dead', reason: 'unknown' } } },
+    );
+    const report = await replay(queues.ports, { ...plan, sources: [source('collect'), source('relay')] });
+    expect(report.undecided).toBe(0);
+    expect(report.sent.map(({ source: name, task }) => [name, task])).toEqual([
+      ['collect', `${A}/ShipOrder/0`],
+      ['relay', `${A}/ShipOrder/0`],
+    ]);
+  });
+
   test('a dry run sends nothing, deletes nothing, and hides nothing for long', async () => {
     const queues = fakeQueues({ shipping: many(25) });
     const report = await replay(queues.ports, { ...plan, dryRun: true });
