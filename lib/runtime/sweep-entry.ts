@@ -11,10 +11,10 @@ export interface SweepEntryPorts extends Omit<SweepPorts, 'views'>, Omit<LetterP
   readonly deployment: string;
 }
 
-/** No ended run is begun with less than this left: a look takes milliseconds, and the letters come after. */
-const ENDED_MS = 15_000;
-/** No letter is judged with less than this left: those of its pool are let go, and the log is written. */
-const LETTERS_MS = 10_000;
+/** No ended run is begun with less than this left: a look takes milliseconds, and the letters come after. Milliseconds. */
+export const ENDED_MS = 15_000;
+/** No letter is judged with less than this left: those of its pool are let go, and the log is written. Milliseconds. */
+export const LETTERS_MS = 10_000;
 
 /** The entry point of the sweeper. */
 export function sweepEntry(ports: SweepEntryPorts) {

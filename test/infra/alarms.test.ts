@@ -46,13 +46,12 @@ describe('alarms', () => {
       METRIC.heldRuns,
     ]);
     const code = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-    expect(code('lambdas/sweep.ts')).toMatch(
-      /count\(METRIC\.heldRuns, [^)]*\{ \[DEPLOYMENT\]: stateTable \}\)/,
-    );
-    expect(code('lib/runtime/close-entry.ts')).toContain(
-      'count(METRIC.heldRuns, 1, { [DEPLOYMENT]: ports.deployment })',
-    );
-    expect(code('lambdas/close.ts')).toContain('deployment: stateTable,');
+    for (const stage of ['close', 'sweep']) {
+      expect(code(`lib/runtime/${stage}-entry.ts`)).toMatch(
+        /count\(METRIC\.heldRuns, [^,]+, \{ \[DEPLOYMENT\]: ports\.deployment \}\)/,
+      );
+      expect(code(`lambdas/${stage}.ts`)).toContain('deployment: stateTable,');
+    }
     // Lambda itself names the function in its environment.
     expect(code('lib/runtime/in-time.ts')).toMatch(
       /count\(METRIC\.handedBack, records, \{\s*FunctionName: process\.env\['AWS_LAMBDA_FUNCTION_NAME'\]/,

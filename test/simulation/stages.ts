@@ -17,6 +17,7 @@ import { type EndDetail, endOfExecution } from '#runtime/end-event.ts';
 import { inTime, RECORD_MS, within } from '#runtime/in-time.ts';
 import { byImage, byKey, streamHandler } from '#runtime/stream.ts';
 import { eachChange, tenTogether } from '#runtime/stream-work.ts';
+import { ENDED_MS, LETTERS_MS } from '#runtime/sweep-entry.ts';
 import type { Actor, Actors, Ended } from './actors.ts';
 import type { Books } from './books.ts';
 import type { Faults } from './faults.ts';
@@ -45,9 +46,6 @@ export const FUNCTION_MS = 10_000;
 /** Name of the ordered pool and its queue. */
 export const ORDERED_POOL = 'ordered';
 const SWEEP_MS = 50_000;
-/** What its parts leave of that, as in the lambda. */
-const ENDED_MS = 15_000;
-const LETTERS_MS = 10_000;
 /** A sweep whose calls are slow has so much for all. */
 const CUT_MS = [0, 8000] as const;
 
