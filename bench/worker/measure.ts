@@ -1,5 +1,9 @@
-/** One process, both workers, alternating rounds. Standard output is the workers' log; the result goes to the file given. */
+/**
+ * One process, both workers, alternating rounds: `measure.ts RESULT ROUNDS [--wired] WORKER...`. Standard output is the
+ * workers' log; the result goes to the file given. `--wired`: each worker also with the SDK's own work.
+ */
 import { writeFileSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 import {
   constants,
   type NodeGCPerformanceDetail,
@@ -10,8 +14,10 @@ import { pathToFileURL } from 'node:url';
 import { BATCH, context, event } from './events.ts';
 import { stubClient, wireClient } from './stub-client.ts';
 
-const [resultFile = '', ...bundles] = process.argv.slice(2);
-const ROUNDS = 10;
+const [resultFile = '', rounds, ...more] = process.argv.slice(2);
+const isWired = more[0] === '--wired';
+const bundles = isWired ? more.slice(1) : more;
+const ROUNDS = Number(rounds);
 const RECORDS = 1_000;
 
 type Handler = (event: object, context: object) => Promise<{ batchItemFailures: unknown[] }>;
@@ -61,8 +67,9 @@ for (const bundle of bundles) {
   const { make } = (await import(pathToFileURL(bundle).href)) as {
     make: (client: unknown) => Handler;
   };
-  const name = bundle.split('/').at(-1)?.replace('.mjs', '') ?? bundle;
+  const name = basename(bundle, extname(bundle));
   subjects.push({ name, handler: make(stubClient(counts)), counts, cpuMicros: [], bytes: [] });
+  if (!isWired) continue;
   const wired = { name: `${name} with the SDK`, handler: make(wireClient()), counts: new Map() };
   subjects.push({ ...wired, cpuMicros: [], bytes: [] });
 }

@@ -56,8 +56,12 @@ class Written {
 /** An update in DynamoDB's words. */
 function expressed(table: string, { key, when, changes }: Update) {
   assertKeyKept(key, changes);
-  return Object.assign(expressionsOf(when, changes), { TableName: table, Key: keyOf(key) });
+  return { ...expressionsOf(when, changes), TableName: table, Key: keyOf(key) };
 }
+
+/** Made apart from the call: what awaits is compiled late, and every task passes here twice. */
+const updateOf = (table: string, update: Update): UpdateItemCommand =>
+  new UpdateItemCommand({ ...expressed(table, update), ReturnValues: 'ALL_NEW' });
 
 /** Reads pages until `enough` items are there or none are left. */
 async function queryAll(
@@ -88,7 +92,7 @@ export const dynamoStore = (client: DynamoDBClient, table: string): Store => ({
   },
 
   async update(update: Update): Promise<WriteResult> {
-    const command = new UpdateItemCommand({ ...expressed(table, update), ReturnValues: 'ALL_NEW' });
+    const command = updateOf(table, update);
     const options = optionsOf('UpdateItem');
     // Every task passes here twice: no more promises than one.
     try {

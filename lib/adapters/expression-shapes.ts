@@ -22,32 +22,44 @@ export interface Expressions {
 
 interface Step {
   readonly next: Map<string | number, Step>;
+  /** The part that came here last and where it led: from most steps there is one way only. */
+  part: string | number | undefined;
+  then: Step | undefined;
   /** What all writes of one shape have in common; in the place of each value stands the one that came first. */
-  compiled?: Expressions;
+  compiled: Expressions | undefined;
 }
+
+const newStep = (): Step => ({ next: new Map(), part: undefined, then: undefined, compiled: undefined });
 
 /** Our own code writes some 30 shapes of 20 to 50 steps each. */
 const MOST_STEPS = 5000;
 
 /** @param most steps of the tree; when they are used up it is planted anew. Default 5,000, some 1.5 MB */
 export function expressionShapes(most = MOST_STEPS) {
-  let root: Step = { next: new Map() };
+  let root = newStep();
   let steps = 0;
   let at = root;
+  /** Values of the write that is walked, `count` of them; what stands behind is left from others. */
   const values: AttributeValue[] = [];
+  let count = 0;
 
   function step(part: string | number): void {
-    let next = at.next.get(part);
-    if (next === undefined) {
-      next = { next: new Map() };
-      at.next.set(part, next);
-      steps += 1;
+    if (at.part !== part || at.then === undefined) {
+      let next = at.next.get(part);
+      if (next === undefined) {
+        next = newStep();
+        at.next.set(part, next);
+        steps += 1;
+      }
+      at.part = part;
+      at.then = next;
     }
-    at = next;
+    at = at.then;
   }
 
   function keep(value: AttributeValue): void {
-    values.push(value);
+    values[count] = value;
+    count += 1;
   }
 
   /** @param none the kind of change that it is with an empty set, which is not stored */
@@ -78,28 +90,27 @@ export function expressionShapes(most = MOST_STEPS) {
 
   /** Each kind is told before what follows it, and a list by its length: no two shapes take the same way. */
   function walkCondition(condition: Condition): void {
-    if ('all' in condition) walkList('all', condition.all);
-    else if ('any' in condition) walkList('any', condition.any);
-    else {
+    if ('attr' in condition) {
       walkTest(condition);
       step(condition.attr);
-    }
+    } else if ('all' in condition) walkList('all', condition.all);
+    else walkList('any', condition.any);
   }
 
   function walkTest(test: Exclude<Condition, { all: unknown } | { any: unknown }>): void {
-    if ('present' in test) step(test.present ? 'present' : 'missing');
-    else if ('oneOf' in test) {
-      step('oneOf');
-      step(test.oneOf.length);
-      for (const value of test.oneOf) keep({ S: value });
-    } else if ('includes' in test) {
-      step('includes');
-      keep({ S: test.includes });
-    } else {
+    if ('is' in test) {
       step(test.is);
       step('sameAs' in test ? 'sameAs' : 'value');
       if ('sameAs' in test) step(test.sameAs);
       else keep(toAttributeValue(test.value) as AttributeValue);
+    } else if ('present' in test) step(test.present ? 'present' : 'missing');
+    else if ('oneOf' in test) {
+      step('oneOf');
+      step(test.oneOf.length);
+      for (const value of test.oneOf) keep({ S: value });
+    } else {
+      step('includes');
+      keep({ S: test.includes });
     }
   }
 
@@ -112,11 +123,11 @@ export function expressionShapes(most = MOST_STEPS) {
   /** @param changes none for a write of a whole item */
   return function expressionsOf(when: Condition, changes: Changes = {}): Expressions {
     if (steps > most) {
-      root = { next: new Map() };
+      root = newStep();
       steps = 0;
     }
     at = root;
-    values.length = 0;
+    count = 0;
     for (const attr in changes) {
       step(attr);
       walkChange(changes[attr] as Change);

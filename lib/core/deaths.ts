@@ -1,6 +1,7 @@
 /** How a task dies: what is told of it, and the deaths of tasks that nobody holds. */
 import type { Command } from './envelope.ts';
 import { sourceOf } from './envelope.ts';
+import { isoTime } from './iso-time.ts';
 import {
   type Attempt,
   type DeadReason,
@@ -80,7 +81,7 @@ export const outboxOf = (
   data?: object,
 ): Outbox => ({
   type,
-  time: new Date(now).toISOString(),
+  time: isoTime(now),
   source: sourceOf(command.workflow),
   dataschema,
   tenant: command.tenant,

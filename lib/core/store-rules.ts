@@ -127,9 +127,11 @@ function changed(attr: string, change: Change, item: Item | undefined): Attribut
   return new Set([...((before as ReadonlySet<string> | undefined) ?? []), ...change.addToSet]);
 }
 
+const KEY_ATTRIBUTES = ['PK', 'SK'];
+
 /** @throws EdowError `store_misuse` if the update would change the key: an item cannot move. */
 export function assertKeyKept(key: Key, changes: Update['changes']): void {
-  for (const attr of ['PK', 'SK'])
+  for (const attr of KEY_ATTRIBUTES)
     if (Object.hasOwn(changes, attr))
       throw misuse(`"${attr}" of ${key.PK} cannot change: put another item instead`);
 }

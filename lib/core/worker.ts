@@ -9,7 +9,7 @@ import { type Handled, handling } from './handling.ts';
 import { asStep, type DeadReason, type StepItem } from './items.ts';
 import { commitOf, giveUpOf, isMyCommit, retryOf } from './outcome.ts';
 import { type Line, lineOf } from './parking.ts';
-import type { Clock, Ids, Payloads } from './ports.ts';
+import type { Clock, Ids, LogFields, Payloads } from './ports.ts';
 import { isUnreadable, parseCommand } from './read-command.ts';
 import {
   backoffMs,
@@ -68,24 +68,14 @@ export function worker(ports: WorkerPorts) {
       delivery.log.error('command of an ordered pool without its key', { type: command.type });
       return BURN;
     }
-    const request: ClaimRequest = {
-      command,
-      messageId: delivery.messageId,
-      sentAt: delivery.sentAt,
-      replay: delivery.replay,
-      owner: ids.nonce(),
-      now: clock.now(),
-      leaseUntil: delivery.deadlineAt,
-      atMostOnce: handler.contract.mode === 'atMostOnce',
-    };
-    const log = delivery.log.child({
+    const request = requestOf(command, handler, delivery);
+    const known = withLog(delivery, {
       run: command.runid,
       task: command.id,
       type: command.type,
       correlation: command.correlationid,
       trace: command.traceparent,
     });
-    const known = { ...delivery, log };
     const line =
       pool === undefined || partitionkey === undefined
         ? undefined
@@ -93,7 +83,7 @@ export function worker(ports: WorkerPorts) {
     try {
       const claimed = await claim(request, known, line);
       if ('ack' in claimed) return claimed;
-      const tried = { ...known, log: log.child({ attempt: claimed.tries }) };
+      const tried = withLog(known, { attempt: claimed.tries });
       const disposition = await attempt(claimed, request, handler, tried, line);
       // The first in line is done: the next one need not clear it away. Best effort, it would.
       if (line !== undefined && disposition.ack && claimed.parkedAt !== undefined)
@@ -104,6 +94,17 @@ export function worker(ports: WorkerPorts) {
       return portAway(error, known);
     }
   }
+
+  const requestOf = (command: Command, { contract }: TaskHandler, delivery: Delivery): ClaimRequest => ({
+    command,
+    messageId: delivery.messageId,
+    sentAt: delivery.sentAt,
+    replay: delivery.replay,
+    owner: ids.nonce(),
+    now: clock.now(),
+    leaseUntil: delivery.deadlineAt,
+    atMostOnce: contract.mode === 'atMostOnce',
+  });
 
   /** Back when the task can be taken again: after the lease that a lost write may have left, else after a short wait. */
   function portAway(error: PortUnavailable, { log, deadlineAt, receiveCount }: Delivery): Disposition {
@@ -219,6 +220,11 @@ export function worker(ports: WorkerPorts) {
 
   return { process };
 }
+
+const withLog = (delivery: Delivery, fields: LogFields): Delivery => ({
+  ...delivery,
+  log: delivery.log.child(fields),
+});
 
 /** A death whose first answer was lost. */
 const isMyDeath = (claimed: StepItem, found: StepItem | undefined, messageId: string): boolean =>

@@ -2,6 +2,7 @@
  * JSON logs, one line an entry. Our own, as the bundle's size allows no library (pino alone is 63 KB of 300).
  * A log belongs to one record: context is handed down by `child`, never kept, so nothing leaks into the next one.
  */
+import { isoTime } from '#core/iso-time.ts';
 import type { Log, LogFields } from '#core/ports.ts';
 
 const LEVELS = { debug: 10, info: 20, warn: 30, error: 40 } as const;
@@ -52,7 +53,7 @@ function lineOf(level: Level, message: string, of: Lineage, fields: LogFields | 
   // The first three names are the log's own: no field replaces what is there already.
   const line: Record<string, unknown> = {
     level: NAMES[level],
-    time: new Date().toISOString(),
+    time: isoTime(Date.now()),
     message: bounded(message),
   };
   const characters = add(line, fields, addLineage(line, of));

@@ -27,6 +27,7 @@ const specified = z.looseObject({
   execution: whole,
   entry: whole,
   deadline: z.iso.datetime(),
+  partitionkey: z.optional(text(64)),
   trylimit: z.number().check(z.int(), z.positive()),
 });
 
@@ -86,6 +87,12 @@ test('a command is judged as by its schema, and told the same first problem', ()
     { numRuns: 3000 },
   );
   expect(Math.min(wrong, right)).toBeGreaterThan(300);
+});
+
+test.each(names)('an attribute "%s" that is no text and no number is told', (name) => {
+  expect(problemByHand(JSON.stringify({ ...command, [name]: {} }))).toBe(
+    `attribute "${name}" is missing or malformed`,
+  );
 });
 
 test('a deadline is judged as by its schema', () => {

@@ -88,6 +88,14 @@ describe('a task that dies in an ordered pool', () => {
     expect(await bench.park()).toMatchObject({ head: taskOf('A'), last: taskOf('C') });
   });
 
+  test('a copy of a task that was done before is acked, whoever is parked now', async () => {
+    const bench = await parked();
+    await seed(bench.memory, { ...(await bench.stepOf('D')), status: 'done' } as never);
+    expect(await bench.deliver('D')).toEqual(ACK);
+    expect(bench.effects).toEqual([]);
+    expect(await bench.park()).toMatchObject({ head: taskOf('A'), last: taskOf('C') });
+  });
+
   test('other keys flow meanwhile', async () => {
     const bench = await parked();
     expect(await bench.deliver('D', {}, 'account-2')).toEqual(ACK);
