@@ -24,12 +24,12 @@ interface Step {
   readonly next: Map<string | number, Step>;
   /** The part that came here last and where it led: from most steps there is one way only. */
   part: string | number | undefined;
-  then: Step | undefined;
+  led: Step | undefined;
   /** What all writes of one shape have in common; in the place of each value stands the one that came first. */
   compiled: Expressions | undefined;
 }
 
-const newStep = (): Step => ({ next: new Map(), part: undefined, then: undefined, compiled: undefined });
+const newStep = (): Step => ({ next: new Map(), part: undefined, led: undefined, compiled: undefined });
 
 /** Our own code writes some 30 shapes of 20 to 50 steps each. */
 const MOST_STEPS = 5000;
@@ -44,7 +44,7 @@ export function expressionShapes(most = MOST_STEPS) {
   let count = 0;
 
   function step(part: string | number): void {
-    if (at.part !== part || at.then === undefined) {
+    if (at.part !== part || at.led === undefined) {
       let next = at.next.get(part);
       if (next === undefined) {
         next = newStep();
@@ -52,9 +52,9 @@ export function expressionShapes(most = MOST_STEPS) {
         steps += 1;
       }
       at.part = part;
-      at.then = next;
+      at.led = next;
     }
-    at = at.then;
+    at = at.led;
   }
 
   function keep(value: AttributeValue): void {

@@ -96,6 +96,21 @@ describe('a task that dies in an ordered pool', () => {
     expect(await bench.park()).toMatchObject({ head: taskOf('A'), last: taskOf('C') });
   });
 
+  test('a command whose step has expired goes to the dead letters without a place in the line', async () => {
+    const hidden = stepItemKey(runOf('B'), 'Reserve').PK;
+    const bench = await orderedBench({
+      store: (memory) => ({
+        ...memory,
+        get: async (key) => (key.PK === hidden ? undefined : memory.get(key)),
+      }),
+    });
+    await bench.enter('A', 'B');
+    bench.failing.set('A', broken);
+    expect(await bench.deliver('A')).toEqual(BURN);
+    expect(await bench.deliver('B')).toEqual(BURN);
+    expect(await bench.park()).toMatchObject({ head: taskOf('A'), last: taskOf('A') });
+  });
+
   test('other keys flow meanwhile', async () => {
     const bench = await parked();
     expect(await bench.deliver('D', {}, 'account-2')).toEqual(ACK);
