@@ -47,12 +47,16 @@ export function claimer(store: Store, seen: SeenFilter) {
     // The first delivery of a command in time claims at once; all others look first, which costs a read only.
     let verdict: Verdict = { act: 'claim' };
     let item: StepItem | undefined;
-    if (isLate(request) || delivery.receiveCount > 1 || request.replay > 0 || seen.mayHave(command.id)) {
+    const late = isLate(request);
+    if (late || delivery.receiveCount > 1 || request.replay > 0 || seen.mayHave(command.id)) {
       item = await stepOf(command);
       verdict = verdictOn(item, request);
     }
     for (let round = 0; round < CLAIM_ROUNDS; round += 1) {
-      const write = await inPlace(verdict, item, request, delivery, line);
+      // Nearly every delivery is in time and in no line: no promise but the write's own.
+      const write = await (line === undefined && !late
+        ? actOn(verdict, item, request, delivery, line)
+        : inPlace(verdict, item, request, delivery, line));
       if ('ack' in write) return write;
       if (write.written) {
         const now = asStep(write.item);
@@ -121,7 +125,6 @@ export function claimer(store: Store, seen: SeenFilter) {
   ): Promise<WriteResult | Disposition> {
     if (item && hasOtherData(item, request.command))
       delivery.log.warn('copy of a task with other data', { status: item.status });
-    // Nearly every delivery ends here: no promise but the write's own.
     if (verdict.act === 'claim' || verdict.act === 'mine') return twice(claimOf(request));
     return actOnOther(verdict, item, request, delivery, line);
   }
