@@ -3,6 +3,7 @@ import { type ClaimRequest, verdictOn } from './claim.ts';
 import { claimer } from './claiming.ts';
 import type { TaskHandler } from './contract.ts';
 import { ACK, again, BURN, type Delivery, type Disposition } from './delivery.ts';
+import type { Command } from './envelope.ts';
 import { errorFields, PortUnavailable } from './errors.ts';
 import { judge, type TriedAndFailed } from './failure.ts';
 import { type Handled, handling } from './handling.ts';
