@@ -13,6 +13,8 @@ const isPlain = (key: string): boolean =>
   Buffer.byteLength(key) <= MAX_KEY_BYTES &&
   key.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 
+const nameOf = (hash: string): string => hash.slice(0, 32);
+
 /**
  * Where a text is kept: below its key by its hash, so that a late writer of the same key (a worker that lost its
  * lease) cannot replace what a pointer names.
@@ -20,7 +22,7 @@ const isPlain = (key: string): boolean =>
  */
 export function placeOf(bucket: string, key: string, text: string): { key: string; pointer: string } {
   const digest = sha256(text);
-  const place = `${PREFIX}${key}/${digest.slice(0, 32)}`;
+  const place = `${PREFIX}${key}/${nameOf(digest)}`;
   if (!isPlain(place))
     throw new EdowError(
       'payload_key',
@@ -31,7 +33,7 @@ export function placeOf(bucket: string, key: string, text: string): { key: strin
 
 const POINTER = /^s3:\/\/([^/#]+)\/([^#]+)#([0-9a-f]{64})$/;
 
-/** @throws PayloadGone unless the pointer names an object of our bucket below our prefix, and of this tenant. */
+/** @throws PayloadGone unless the pointer names an object of our bucket below our prefix, of this tenant and with its hash. */
 export function readPointer(bucket: string, pointer: string, tenant: string): { key: string; hash: string } {
   const [, where, key, hash] = POINTER.exec(pointer) ?? [];
   if (where === undefined || key === undefined || hash === undefined)
@@ -41,5 +43,7 @@ export function readPointer(bucket: string, pointer: string, tenant: string): { 
     throw new PayloadGone(`a payload pointer names a key outside "${PREFIX}"`);
   if (!key.startsWith(`${PREFIX}${tenant}/`))
     throw new PayloadGone('a payload pointer names an object of another tenant');
+  if (!key.endsWith(`/${nameOf(hash)}`))
+    throw new PayloadGone('a payload pointer has another hash than the object that it names');
   return { key, hash };
 }

@@ -38,7 +38,7 @@ beforeEach(() => {
 
 const TIME_MS = 300;
 const key = { PK: 'P', SK: 'S' };
-const pointer = `s3://b/payloads/k/x#${'0'.repeat(64)}`;
+const pointer = `s3://b/payloads/k/${'0'.repeat(32)}#${'0'.repeat(64)}`;
 const calls: [string, () => Promise<unknown>][] = [
   ['GetItem', () => dynamoStore(dynamoClient(), 't').get(key)],
   ['UpdateItem', () => dynamoStore(dynamoClient(), 't').update({ key, when: all(), changes: {} })],

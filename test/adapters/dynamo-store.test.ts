@@ -43,6 +43,21 @@ describe('what is sent', () => {
     ]);
   });
 
+  test('H16 a row with tiny, huge and many-digit numbers is read, and written, without a crash', async () => {
+    const odd = {
+      a: { N: '0.0000001' },
+      b: { N: '1E+100' },
+      c: { N: '-1E-130' },
+      d: { N: '9007199254740993' },
+    };
+    mock.on(GetItemCommand).resolves({ Item: { ...keyAttributes, ...odd } });
+    mock.on(UpdateItemCommand).resolves({ Attributes: { ...keyAttributes, ...odd } });
+    const read = await store.get(key);
+    expect(read).toMatchObject({ a: 1e-7, b: 1e100, c: -1e-130 });
+    const write = await store.update({ key, when: all(), changes: { e: to(1e-7), f: to(1e100) } });
+    expect(write.item).toEqual(read);
+  });
+
   test('an item handed in as the key sends its key only', async () => {
     mock.on(UpdateItemCommand).resolves({ Attributes: keyAttributes });
     mock.on(GetItemCommand).resolves({});

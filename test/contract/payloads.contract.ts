@@ -126,6 +126,7 @@ export function payloadsContract(make: () => Promise<PayloadsUnderTest>): void {
       ['an empty part', (own: string) => `s3://${own}/payloads//x#${hash}`],
       ['no hash', (own: string) => `s3://${own}/payloads/x/y`],
       ['a short hash', (own: string) => `s3://${own}/payloads/x/y#abc`],
+      ["another text's hash", (own: string) => `s3://${own}/payloads/x/${'0'.repeat(32)}#${hash}`],
       ['a URL', (own: string) => `https://${own}/payloads/x/y#${hash}`],
     ])('%s is refused', async (_what, pointerIn) => {
       const own = (await bucket.payloads.put(freshKey(), 'a')).split('/')[2] as string;

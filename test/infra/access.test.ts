@@ -288,6 +288,7 @@ describe('a function knows exactly this', () => {
     for (const [id, { Properties }] of functions) {
       expect(Properties, id).toMatchObject({
         Runtime: 'nodejs24.x',
+        Handler: 'index.handler',
         Architectures: ['arm64'],
         LoggingConfig: { LogFormat: 'JSON' },
       });

@@ -257,7 +257,13 @@ describe('H23 claim-check object gone when the message is read', () => {
     ['a file', 'file:///etc/passwd', 0],
     ["another tenant's object", `s3://payload-bucket/payloads/other/x#${hash}`, 0],
     ['a tenant whose name begins as ours', `s3://payload-bucket/payloads/acme-2/x#${hash}`, 0],
-    ['a wrong hash', `s3://payload-bucket/payloads/acme/x#${'0'.repeat(64)}`, 1],
+    ['a wrong hash', `s3://payload-bucket/payloads/acme/x/${hash.slice(0, 32)}#${'0'.repeat(64)}`, 0],
+    ['a key without a hash', `s3://payload-bucket/payloads/acme/x#${hash}`, 0],
+    [
+      'an object with another text',
+      `s3://payload-bucket/payloads/acme/${'0'.repeat(32)}#${'0'.repeat(64)}`,
+      1,
+    ],
   ])(
     'H23 (d) a pointer to %s is refused: dead with a reason, no effect, nothing of it in the log',
     async (_name, dataref, reads) => {
@@ -266,6 +272,8 @@ describe('H23 claim-check object gone when the message is read', () => {
       // What it asks for is there, wherever it points: only the pointer can be refused.
       for (const key of [
         'payloads/acme/x',
+        `payloads/acme/x/${hash.slice(0, 32)}`,
+        `payloads/acme/${'0'.repeat(32)}`,
         'payloads/other/x',
         'payloads/acme-2/x',
         'secrets/x',

@@ -1,7 +1,6 @@
 /**
  * Field cases at the entry point of a worker pool.
- * H01 here. H05 here as far as single writes go; each reason of a cancelled transaction is open until handlers may
- * return writes of their own. H07 here, its templates in test/infra/queues.test.ts. H08 and the envelope part of H19 here.
+ * H01 here. H07 here, its templates in test/infra/queues.test.ts. H08 and the envelope part of H18 and H19 here.
  */
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -207,6 +206,34 @@ describe('H08 one unreadable or foreign body fails the whole batch', () => {
     expect(pool.effects.size).toBe(0);
     expect(log.entries()[0]).toMatchObject({ level: 'ERROR', problem: expect.stringContaining('data') });
   });
+
+  test.each([
+    '"__proto__":{"isAdmin":true,"trylimit":1}',
+    '"constructor":{"prototype":{"isAdmin":true}}',
+    '"data":{"orderId":"o","__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}',
+  ])(
+    'H18 a command with the member %s is a command like any other, and changes no object',
+    async (member) => {
+      printed();
+      const inputs: unknown[] = [];
+      const ports = poolPorts();
+      const notes = handle(reserve, async (input) => {
+        inputs.push(input);
+        return { reservationId: 'r' };
+      });
+      const handler = workerPool(ports, [notes]) as unknown as QueueHandler;
+      // A later member of one name wins: what the command had is there first.
+      const odd = bodyOf(await enteredTask(ports, 1)).replace(/}$/, `,${member}}`);
+      const clean = bodyOf(await enteredTask(ports, 2));
+      for (const body of [odd, clean])
+        expect(await handler({ Records: [sqsRecord(body)] }, lambdaContext())).toEqual({
+          batchItemFailures: [],
+        });
+      expect(({} as Record<string, unknown>)['isAdmin']).toBeUndefined();
+      for (const input of inputs) expect((input as Record<string, unknown>)['isAdmin']).toBeUndefined();
+      expect(inputs[1]).toEqual({ orderId: 'o-2' });
+    },
+  );
 
   const shapes: [string, (record: SQSRecord) => unknown][] = [
     ['no attributes', ({ attributes: _, ...rest }) => rest],

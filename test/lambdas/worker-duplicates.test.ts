@@ -1,7 +1,7 @@
 /**
  * Field cases about copies and lost answers at the entry point of a worker pool.
- * H05 as far as single writes go: each reason of a cancelled transaction is open until handlers may return writes of
- * their own; how the adapter reads the service's answers is in test/adapters/call.test.ts and dynamo-store.test.ts.
+ * H05 as far as single writes go: each reason of a cancelled transaction is in test/unit/worker-transactional.test.ts; how
+ * the adapter reads the service's answers in test/adapters/call.test.ts, dynamo-store.test.ts and dynamo-transaction.test.ts.
  * H09 here. H23 (a) here, (b) to (d) in payloads.test.ts.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
