@@ -32,7 +32,7 @@ const expressionsOf = expressionShapes();
 
 /**
  * The item is converted when it is read, which after a commit nobody does. A class: an object that has a getter of its
- * own is made thirty times as slowly.
+ * own is made far more slowly.
  */
 class Written {
   readonly written = true;

@@ -64,9 +64,7 @@ export async function taskOf(
   lookUp: TaskLookup,
   subject: Subject | undefined,
 ): Promise<StepItem | undefined> {
-  if (subject === undefined || !isCommand(subject)) return undefined;
-  const { run = '', step = '' } = subject;
-  return lookUp(run, step);
+  return subject !== undefined && isCommand(subject) ? lookUp(subject.run, subject.step) : undefined;
 }
 
 /** The letter with its task, if it is meant; one read of the table at most. */

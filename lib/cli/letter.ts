@@ -16,8 +16,10 @@ export interface Subject {
  * A command, which a worker acts on. Retry queues hold changes of items: such a letter is an answer or an event that is
  * still to be told, whatever its task is by now.
  */
-export const isCommand = ({ type, run, step }: Subject): boolean =>
-  type !== undefined && run !== undefined && step !== undefined;
+export const isCommand = (
+  subject: Subject,
+): subject is Subject & { readonly type: string; readonly run: string; readonly step: string } =>
+  subject.type !== undefined && subject.run !== undefined && subject.step !== undefined;
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value.length <= 400 ? value : undefined;

@@ -14,7 +14,6 @@ export interface CollectPorts {
   readonly workflows: ReadonlyMap<string, DeployedWorkflow>;
 }
 
-/** Step Functions takes 256 characters of error name and 32,768 of cause; ours are far below. */
 export function collector(ports: CollectPorts) {
   const { store, answers } = ports;
 

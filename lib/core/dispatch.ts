@@ -101,7 +101,10 @@ const keepDeadOf = (step: StepItem): Update => ({
   changes: { outcomeExecution: to(step.execution) },
 });
 
-/** The token's answer for a dead task: error name and cause, without payload. */
+/**
+ * The token's answer for a dead task: error name and cause, without payload. Step Functions takes 256 characters of the
+ * one and 32,768 of the other; ours are far below.
+ */
 export const failureAnswer = (step: StepItem): { readonly error: string; readonly cause: string } => ({
   error: step.failure?.refused ? TASK_REFUSED : 'TaskFailed',
   cause: JSON.stringify({
