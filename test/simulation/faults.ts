@@ -2,6 +2,8 @@
 import { type Random, randomOf } from './random.ts';
 
 interface Odds {
+  /** Part of the schedules that draw it: less where it makes them several times as long. Default: that of all kinds. */
+  readonly share?: number;
   /** Chance at each occasion while the kind is active. */
   readonly rate: number;
   /** Strikes in one schedule at most. */
@@ -55,7 +57,7 @@ export const FAULTS = {
   'pool has a backlog': { rate: 1, most: 1 },
   'execution stopped by hand': { rate: 0.2, most: 1 },
   'execution timed out': { rate: 0.2, most: 1 },
-  'execution times out without end': { rate: 0.9, most: 7 },
+  'execution times out without end': { rate: 0.9, most: 7, share: 0.12 },
   'execution of nobody': { rate: 1, most: 1 },
   'workflow not deployed': { rate: 1, most: 1 },
   'definition changed': { rate: 1, most: 1 },
@@ -73,7 +75,7 @@ export const FAULTS = {
   'task permanent': { rate: 0.15, most: 2 },
   'task refused': { rate: 0.3, most: 1 },
   'task throttled': { rate: 0.3, most: 8 },
-  'task throttled without end': { rate: 0.97, most: 30 },
+  'task throttled without end': { rate: 0.97, most: 24 },
   'task hangs': { rate: 0.15, most: 3 },
   'task slow': { rate: 0.2, most: 4 },
   'task answers wrongly': { rate: 0.15, most: 2 },
@@ -113,7 +115,7 @@ export interface Faults {
 
 /** Kinds of this seed. Their order does not matter. */
 function drawn(random: Random): FaultKind[] {
-  const kinds = FAULT_KINDS.filter(() => random.chance(ACTIVE));
+  const kinds = FAULT_KINDS.filter((kind) => random.chance((FAULTS[kind] as Odds).share ?? ACTIVE));
   while (kinds.length < LEAST_KINDS) kinds.push(random.pick(FAULT_KINDS));
   return kinds;
 }

@@ -83,7 +83,7 @@ const MINUTE = 60_000;
 const LARGE = 9 * 1024;
 const HUGE = 33 * 1024;
 /** Widths of the groups of a workflow: two tasks at least. */
-const SMALL_SHAPES = [[1, 1], [1, 1], [2]] as const;
+const SMALL_SHAPES = [[1, 1], [2]] as const;
 const LARGE_SHAPES = [[1, 1], [1, 2], [2, 1], [1, 1, 1], [2], [1, 2, 1]] as const;
 /** Minutes from the start until the fix, and from there until no fault strikes. */
 const FIXED_SOON = [3, 12] as const;
@@ -173,6 +173,6 @@ export function planOf(seed: number): Plan {
     movesOnly: random.chance(0.3),
     batchConcurrency: random.pick([1, 10]),
     batchSize: random.pick([1, 3, 10]),
-    sparesCopies: random.chance(0.9),
+    sparesCopies: random.chance(0.96),
   };
 }

@@ -32,6 +32,8 @@ const OVERTAKEN_MS = [2500, 6000] as const;
 /** The index of open runs follows the table at its own pace. */
 const INDEX_BEHIND_MS = 120_000;
 
+const NOTHING: Promise<Key[]> = Promise.resolve([]);
+
 export interface TableParts {
   readonly actors: Actors;
   readonly faults: Faults;
@@ -47,6 +49,8 @@ export function tablesOf({ actors, faults, random, now, others, handOut }: Table
   const listeners: ((change: Change) => void)[] = [];
   const due = new Map<string, number>();
   const current = new Map<string, Item>();
+  /** Parts of the index of open runs that have ever held a run. */
+  const used = new Set<unknown>();
   /** Where runs were in the index until lately. */
   const left = new Map<string, { key: Key; shard: string; checkAt: number; at: number }>();
   const memory = memoryStore({
@@ -63,6 +67,7 @@ export function tablesOf({ actors, faults, random, now, others, handOut }: Table
         });
       if (typeof after['checkAt'] === 'number') due.set(after.PK, after['checkAt']);
       else if (after.SK === 'RUN') due.delete(after.PK);
+      used.add(after['openShard']);
       current.set(`${after.PK} ${after.SK}`, after);
       for (const listener of listeners) listener({ before, after });
     },
@@ -90,6 +95,13 @@ export function tablesOf({ actors, faults, random, now, others, handOut }: Table
     faults.strikes('transaction answer lost') || faults.strikes(write.lost)
       ? random.between(...LOST_MS)
       : undefined;
+  async function dueIn(actor: Actor, shard: string, until: number, limit: number): Promise<Key[]> {
+    const found = await memory.openRuns(shard, until, limit);
+    if (leftLately(shard, until).length > 0 && faults.strikes('index behind'))
+      found.push(...leftLately(shard, until));
+    return found.length === 0 ? [] : actors.call(actor, `open runs ${shard}`, () => found, read);
+  }
+
   return {
     items: () => [...current.values()],
     item: ({ PK, SK }) => current.get(`${PK} ${SK}`),
@@ -118,13 +130,8 @@ export function tablesOf({ actors, faults, random, now, others, handOut }: Table
           { ...write, slow: 'transaction slow', lost: transactionLost },
         ),
       partition: (pk) => actors.call(actor, 'partition', () => memory.partition(pk), read),
-      // A sweep looks at 16 shards: one await for those that hold nothing would only take time.
-      openRuns: async (shard, until, limit) => {
-        const found = await memory.openRuns(shard, until, limit);
-        if (leftLately(shard, until).length > 0 && faults.strikes('index behind'))
-          found.push(...leftLately(shard, until));
-        return found.length === 0 ? [] : actors.call(actor, `open runs ${shard}`, () => found, read);
-      },
+      // A sweep looks at many shards: a call for those that hold nothing due would only take time.
+      openRuns: (shard, until, limit) => (used.has(shard) ? dueIn(actor, shard, until, limit) : NOTHING),
     }),
   };
 }

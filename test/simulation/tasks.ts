@@ -82,6 +82,15 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random, overta
     return group.some((step) => step.stepKey !== stepKey && !books.doneAt.has(taskIdOf(runId, step.stepKey)));
   };
 
+  /** One task of a schedule at most: its receives run out, while those of ten would only come to an end. */
+  let throttled: string | undefined;
+  const isThrottledForever = (taskId: string): boolean => {
+    if (throttled !== undefined && throttled !== taskId) return false;
+    if (!faults.strikes('task throttled without end')) return false;
+    throttled = taskId;
+    return true;
+  };
+
   const statusOf = (taskId: string): string | undefined => {
     const [runId = '', stepKey] = taskId.split('/');
     const run = books.planned.get(runId);
@@ -129,7 +138,7 @@ export function tasksOf({ plan, clockwork, faults, actors, books, random, overta
         await take('waits for its sibling', random.between(...SIBLING_MS));
         throw new PermanentError('no', { refused: true });
       }
-      if (faults.strikes('task throttled') || faults.strikes('task throttled without end')) {
+      if (faults.strikes('task throttled') || isThrottledForever(context.taskId)) {
         await take('downstream throttles', 100);
         books.deferred(context.taskId);
         throw new RetryAfterError('come back later', random.pick([1, 20, 90]), {
