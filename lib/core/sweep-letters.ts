@@ -30,6 +30,12 @@ const QUIET_MS = 120_000;
 /** Letters that this process knows to have a reason; they stay in their queue for days. */
 const MOST_KNOWN = 10_000;
 
+/**
+ * `settled`: the letter has its reason on record, now or already. `too early`: something may yet happen to its task.
+ * `sent again`: a person lets the task be tried by another message.
+ */
+type Judgement = 'settled' | 'too early' | 'sent again';
+
 export interface LetterReport {
   /** Tasks that died with their message. */
   died: number;
@@ -69,7 +75,10 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
         // What follows in an ordering key takes its place in line after it, or not at all.
         if (line !== undefined && stuck.has(line)) continue;
         try {
-          if (await judge(pool, letter, command, log, report)) known.add(letter.messageId);
+          const judgement = await judge(pool, letter, command, log, report);
+          if (judgement === 'settled') known.add(letter.messageId);
+          // Sent again, it has had its place in line since its death.
+          else if (line !== undefined && judgement === 'too early') stuck.add(line);
         } catch (error) {
           if (line !== undefined) stuck.add(line);
           log.error('dead letter could not be judged', {
@@ -103,15 +112,14 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
     return fresh;
   }
 
-  /** True: the letter has its reason on record, now or already. */
   async function judge(
     pool: string,
     letter: PeekedLetter,
     command: Command | Unreadable,
     log: Log,
     report: LetterReport,
-  ): Promise<boolean> {
-    const strange = async (reason: 'unreadable' | 'not on record', problem?: string): Promise<boolean> => {
+  ): Promise<Judgement> {
+    const strange = async (reason: 'unreadable' | 'not on record', problem?: string): Promise<Judgement> => {
       report.strange += 1;
       log.warn('dead letter of no task', { pool, messageId: letter.messageId, reason, problem });
       await views.putDead({
@@ -126,21 +134,21 @@ export function letterSweeper({ store, views, letters, clock }: LetterPorts) {
         lastAt: clock.now(),
         expiresAt: letterExpiry(letter.sentAt),
       });
-      return true;
+      return 'settled';
     };
     if (isUnreadable(command)) return strange('unreadable', command.problem);
     const stored = await store.get(stepItemKey(command.runid, command.step));
     if (stored === undefined) return strange('not on record');
     const step = asStep(stored);
-    if (!isLost(step, command)) return true;
+    if (!isLost(step, command)) return 'settled';
     // A person lets the task be tried again, by a message of its own: that one has until the deadline.
-    if (isOfAnEarlierRound(step, letter) && step.deadline > clock.now()) return false;
-    if (quietSince(step) + QUIET_MS > clock.now()) return false;
+    if (isOfAnEarlierRound(step, letter) && step.deadline > clock.now()) return 'sent again';
+    if (quietSince(step) + QUIET_MS > clock.now()) return 'too early';
     const write = await bury(pool, step, command, letter.messageId);
-    if (!write.written) return false;
+    if (!write.written) return 'too early';
     report.died += 1;
     log.error('task died with its message', { run: step.runId, step: step.stepKey, pool });
-    return true;
+    return 'settled';
   }
 
   /** The death that a worker would have written, with its place in line where the pool keeps an order. */

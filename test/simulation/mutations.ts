@@ -287,7 +287,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a message that died unseen leaves its task waiting',
-    patches: [core('sweep-letters', 'if (!isLost(step, command)) return true;', 'return true;')],
+    patches: [core('sweep-letters', "if (!isLost(step, command)) return 'settled';", "return 'settled';")],
   },
   {
     name: 'a task that dies parks no key',

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { verdictOn } from '#core/claim.ts';
 import type { Command } from '#core/envelope.ts';
 import { PortUnavailable } from '#core/errors.ts';
-import { asStep, type StepItem, stepItemKey } from '#core/items.ts';
+import { type Attempt, asStep, type StepItem, stepItemKey } from '#core/items.ts';
 import { parkKey } from '#core/parking.ts';
 import type { DeadLetterPeek } from '#core/ports.ts';
 import { retryByPersonOf } from '#core/resolve.ts';
-import type { Store } from '#core/store.ts';
+import { all, type Store, to } from '#core/store.ts';
 import { letterSweeper } from '#core/sweep-letters.ts';
 import {
   aClaim,
@@ -311,6 +311,48 @@ describe('the look', () => {
       head: `${RUN_ID}/Reserve/0`,
       last: `${RUN_ID}/Charge/0`,
     });
+  });
+
+  test('leaves those alone that follow in the ordering key of one that may yet go on', async () => {
+    const failed: Attempt = {
+      ...{ fence: 1, startedAt: AT - 2 * MINUTE, endedAt: AT - MINUTE },
+      ...{ class: 'retryable', name: 'E', message: '', worker: 'v1' },
+    };
+    const [first, second] = [
+      aStep({ status: 'retrying', fence: 1, tries: 1, attempts: [failed] }),
+      aStep({ ...stepItemKey(RUN_ID, 'Charge'), stepKey: 'Charge' }),
+    ];
+    const { sweep, bury, memory, clock } = await scene([first, second]);
+    for (const { stepKey } of [first, second])
+      bury(aCommand({ step: stepKey, id: `${RUN_ID}/${stepKey}/0`, partitionkey: 'k1' }));
+    expect(await sweep()).toEqual({ died: 0, strange: 0 });
+    clock.pass(MINUTE);
+    expect(await sweep()).toEqual({ died: 2, strange: 0 });
+    expect(await memory.get(parkKey('inventory', 'k1'))).toMatchObject({
+      head: `${RUN_ID}/Reserve/0`,
+      last: `${RUN_ID}/Charge/0`,
+    });
+  });
+
+  test('does not keep those waiting that follow one which a person lets be tried again: it has its place', async () => {
+    const dead = aDeadStep({
+      deadAt: AT - 10 * MINUTE,
+      deadline: AT + 10 * MINUTE,
+      parkedAt: 'PARK#inventory#k1',
+    });
+    const second = aStep({ ...stepItemKey(RUN_ID, 'Charge'), stepKey: 'Charge' });
+    const { sweep, bury, memory } = await scene([dead, second]);
+    const key = parkKey('inventory', 'k1');
+    await memory.update({
+      key,
+      when: all(),
+      changes: { head: to(`${RUN_ID}/Reserve/0`), last: to(`${RUN_ID}/Reserve/0`) },
+    });
+    await memory.update(retryByPersonOf(dead, { how: 'retry', who: 'ada', at: AT - 5 * MINUTE }));
+    for (const { stepKey } of [dead, second])
+      bury(aCommand({ step: stepKey, id: `${RUN_ID}/${stepKey}/0`, partitionkey: 'k1' }));
+    expect(await sweep()).toEqual({ died: 1, strange: 0 });
+    expect(await memory.get(key)).toMatchObject({ head: `${RUN_ID}/Reserve/0`, last: `${RUN_ID}/Charge/0` });
   });
 
   test('finds a fresh letter behind hundreds that have their reason, and shows these to others at once', async () => {
