@@ -1,13 +1,15 @@
 /** An ordered pool in memory: tasks of several runs and keys, handed to one worker in whatever order a test says. */
+import { expect } from 'vitest';
 import { handle, type TaskContract } from '#core/contract.ts';
 import type { Disposition } from '#core/delivery.ts';
 import { enterStepOf } from '#core/dispatch.ts';
+import { PermanentError } from '#core/errors.ts';
 import { asStep, runKey, type StepItem, stepItemKey } from '#core/items.ts';
 import { type ParkItem, parkKey } from '#core/parking.ts';
 import { maxReceiveCount } from '#core/retry.ts';
 import type { Store } from '#core/store.ts';
 import { worker } from '#core/worker.ts';
-import { aCommand, aDispatch, aRun, reserve, SECOND, seed, T0 } from './examples.ts';
+import { aCommand, aDispatch, aRun, MINUTE, reserve, SECOND, seed, T0 } from './examples.ts';
 import { manualClock, seededIds } from './memory/determinate.ts';
 import { memoryLog } from './memory/log.ts';
 import { memoryPayloads } from './memory/payloads.ts';
@@ -131,4 +133,17 @@ export async function orderedBench({ store = (memory: Store) => memory } = {}) {
     cancel: async (name: string) =>
       seed(memory, { ...(await stepOf(name)), status: 'cancelled' } satisfies StepItem),
   };
+}
+
+/** What its task fails with, for good. */
+export const broken = () => new PermanentError('poison');
+
+/** A died; B and C of its key followed it. */
+export async function parkedBench(names = ['A', 'B', 'C', 'D', 'E']) {
+  const bench = await orderedBench();
+  await bench.enter(...names);
+  bench.failing.set('A', broken);
+  for (const name of ['A', 'B', 'C']) expect(await bench.drive(name)).toBe('dead letter');
+  bench.clock.pass(MINUTE);
+  return bench;
 }

@@ -1,38 +1,12 @@
 /** Ordered pools: a key whose task died is parked, and what follows keeps its order. */
 import { describe, expect, test } from 'vitest';
-import { deadAsRead } from '#core/deaths.ts';
 import { PermanentError } from '#core/errors.ts';
 import { stepItemKey } from '#core/items.ts';
-import { lineOf } from '#core/parking.ts';
-import type { Refusal, Store } from '#core/store.ts';
-import { MINUTE, SECOND, seed } from '#test/examples.ts';
-import { KEY, orderedBench, POOL, runOf, taskOf } from '#test/ordered-bench.ts';
+import type { Store } from '#core/store.ts';
+import { MINUTE, seed } from '#test/examples.ts';
+import { broken, KEY, orderedBench, POOL, parkedBench, runOf, taskOf } from '#test/ordered-bench.ts';
 import { unreliableStore } from '#test/unreliable-store.ts';
 import { ACK, again, BURN } from '#test/work-bench.ts';
-
-const broken = () => new PermanentError('poison');
-
-/** A task of mode `atMostOnce` whose worker was lost: its lease ends now. */
-const lostAt = (leaseUntil: number) => ({
-  status: 'claimed',
-  tries: 1,
-  fence: 1,
-  owner: 'gone',
-  leaseUntil,
-  atMostOnce: true,
-});
-
-/** A died; B and C of its key followed it. */
-async function parked(names = ['A', 'B', 'C', 'D', 'E']) {
-  const bench = await orderedBench();
-  await bench.enter(...names);
-  bench.failing.set('A', broken);
-  expect(await bench.drive('A')).toBe('dead letter');
-  expect(await bench.drive('B')).toBe('dead letter');
-  expect(await bench.drive('C')).toBe('dead letter');
-  bench.clock.pass(MINUTE);
-  return bench;
-}
 
 describe('a task that dies in an ordered pool', () => {
   test('parks its key in the same write', async () => {
@@ -49,7 +23,7 @@ describe('a task that dies in an ordered pool', () => {
   });
 
   test('later tasks of the key die at their claim, with that on record, and follow it in order', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     expect(bench.effects).toEqual([]);
     expect(await bench.stepOf('B')).toMatchObject({
       status: 'dead',
@@ -89,7 +63,7 @@ describe('a task that dies in an ordered pool', () => {
   });
 
   test('a copy of a task that was done before is acked, whoever is parked now', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     await seed(bench.memory, { ...(await bench.stepOf('D')), status: 'done' } as never);
     expect(await bench.deliver('D')).toEqual(ACK);
     expect(bench.effects).toEqual([]);
@@ -112,7 +86,7 @@ describe('a task that dies in an ordered pool', () => {
   });
 
   test('other keys flow meanwhile', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     expect(await bench.deliver('D', {}, 'account-2')).toEqual(ACK);
     expect(bench.effects).toEqual(['D']);
   });
@@ -145,7 +119,7 @@ describe('a task that refuses', () => {
   });
 
   test('as the first of a line lets the next one go', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     bench.failing.set('A', refuses);
     const replay = (name: string) =>
       bench.drive(name, { replay: 1, messageId: `replay-${name}`, sentAt: bench.clock.now() });
@@ -158,7 +132,7 @@ describe('a task that refuses', () => {
 
 describe('replay of a parked key', () => {
   test('in order heals all of it, each effect once and in order, and clears the line', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     bench.failing.clear();
     for (const name of ['A', 'B', 'C'])
       expect(
@@ -171,7 +145,7 @@ describe('replay of a parked key', () => {
   });
 
   test("by AWS's console heals too", async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     bench.failing.clear();
     for (const name of ['A', 'B', 'C'])
       expect(await bench.drive(name, { messageId: `moved-${name}`, sentAt: bench.clock.now() })).toBe(
@@ -181,7 +155,7 @@ describe('replay of a parked key', () => {
   });
 
   test('out of order changes nothing: who is not first goes back to the dead letters', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     bench.failing.clear();
     expect(await bench.drive('B', { replay: 1, messageId: 'replay-B', sentAt: bench.clock.now() })).toBe(
       'dead letter',
@@ -191,7 +165,7 @@ describe('replay of a parked key', () => {
   });
 
   test('a new task does not overtake those that still wait after the first is done', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     bench.failing.clear();
     const replay = (name: string) =>
       bench.drive(name, { replay: 1, messageId: `replay-${name}`, sentAt: bench.clock.now() });
@@ -206,7 +180,7 @@ describe('replay of a parked key', () => {
   });
 
   test('a first one that dies again keeps its place', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     const sent = { replay: 1, messageId: 'replay-A', sentAt: bench.clock.now() };
     expect(await bench.drive('A', sent)).toBe('dead letter');
     expect(await bench.stepOf('A')).toMatchObject({ status: 'dead', deaths: 2, parkNext: taskOf('B') });
@@ -214,7 +188,7 @@ describe('replay of a parked key', () => {
   });
 
   test('a task that a new execution sends again keeps its place behind the first', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     const { notBefore: _n, reason: _r, failure: _f, ...step } = await bench.stepOf('B');
     await bench.memory.put({ item: { ...step, status: 'retrying', tries: 0 } as never, when: { all: [] } });
     expect(await bench.drive('B', { messageId: 'sent-again' })).toBe('dead letter');
@@ -225,7 +199,7 @@ describe('replay of a parked key', () => {
 
 describe('cancelled ones are skipped', () => {
   test('the first in line: the next goes on, what follows stays in order', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     await bench.cancel('A');
     expect(await bench.drive('C', { replay: 1, messageId: 'replay-C', sentAt: bench.clock.now() })).toBe(
       'dead letter',
@@ -238,14 +212,14 @@ describe('cancelled ones are skipped', () => {
   });
 
   test('all of them: the line is over', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     for (const name of ['A', 'B', 'C']) await bench.cancel(name);
     expect(await bench.deliver('D')).toEqual(ACK);
     expect((await bench.park())?.head).toBeUndefined();
   });
 
   test('a message of a cancelled one is acked, wherever it stands', async () => {
-    const bench = await parked();
+    const bench = await parkedBench();
     await bench.cancel('B');
     expect(await bench.deliver('B')).toEqual(ACK);
     expect(await bench.deliver('B', { receiveCount: 2 })).toEqual(ACK);
@@ -264,7 +238,7 @@ describe('cancelled ones are skipped', () => {
   });
 
   test('a first one that has expired with its run ends the line', async () => {
-    const bench = await parked(['A', 'B', 'C', 'D']);
+    const bench = await parkedBench(['A', 'B', 'C', 'D']);
     const key = await bench.stepOf('A');
     const gone: Store = {
       ...bench.memory,
@@ -277,233 +251,4 @@ describe('cancelled ones are skipped', () => {
     ).toBe('free');
     expect((await bench.park())?.head).toBeUndefined();
   });
-});
-
-describe('deaths without a handler', () => {
-  test('past its deadline: expired, and parked', async () => {
-    const bench = await orderedBench();
-    await bench.enter('A');
-    bench.clock.pass(11 * MINUTE);
-    expect(await bench.deliver('A')).toEqual(BURN);
-    expect(await bench.stepOf('A')).toMatchObject({ reason: 'expired', parkedAt: `PARK#${POOL}#${KEY}` });
-    expect(await bench.park()).toMatchObject({ head: taskOf('A') });
-  });
-
-  test('of lost workers: exhausted, and parked', async () => {
-    const bench = await orderedBench();
-    await bench.enter('A');
-    const step = await bench.stepOf('A');
-    await bench.memory.put({
-      item: {
-        ...step,
-        status: 'claimed',
-        tries: 2,
-        fence: 2,
-        owner: 'gone',
-        leaseUntil: bench.clock.now(),
-      } as never,
-      when: { all: [] },
-    });
-    bench.clock.pass(20 * SECOND);
-    expect(await bench.deliver('A', { receiveCount: 2 })).toEqual(BURN);
-    expect(await bench.stepOf('A')).toMatchObject({ reason: 'exhausted' });
-    expect(await bench.park()).toMatchObject({ head: taskOf('A') });
-  });
-
-  test.each([
-    ['of a task with tries left', {}],
-    ['of a task without', { tries: 2 }],
-  ])('%s whose place in line is refused again and again: looked at again', async (_name, changes) => {
-    const bench = await orderedBench({
-      store: (memory) => ({
-        ...memory,
-        transact: async (updates, others) => {
-          const reason = updates[0]?.changes['reason'] as { to?: string } | undefined;
-          if (reason?.to !== 'key_parked') return memory.transact(updates, others);
-          return {
-            written: false,
-            refusals: [{ why: 'condition', item: (await bench.stepOf('B')) as never }],
-          };
-        },
-      }),
-    });
-    await bench.enter('A', 'B');
-    bench.failing.set('A', broken);
-    await bench.drive('A');
-    const step = await bench.stepOf('B');
-    await bench.memory.put({ item: { ...step, ...changes } as never, when: { all: [] } });
-    expect(await bench.deliver('B', { receiveCount: 2 })).toEqual(again(1));
-  });
-
-  test('of an atMostOnce task whose worker was lost behind the line: unknown, in its place', async () => {
-    const bench = await parked();
-    await bench.memory.put({
-      item: { ...(await bench.stepOf('D')), ...lostAt(bench.clock.now()) } as never,
-      when: { all: [] },
-    });
-    bench.clock.pass(20 * SECOND);
-    expect(await bench.deliver('D')).toEqual(BURN);
-    expect(await bench.stepOf('D')).toMatchObject({ reason: 'unknown' });
-    expect(await bench.park()).toMatchObject({ last: taskOf('D') });
-  });
-
-  test.each([
-    ['wrote one first', { status: 'dead', reason: 'unknown' }, 'unknown', 1],
-    ['let it be tried again', { status: 'retrying' }, 'key_parked', 1],
-    ['let it be tried again, for a later copy', { status: 'retrying' }, 'key_parked', 2],
-  ] as const)(
-    'behind the line, where somebody else %s: not tried',
-    async (_name, changes, reason, receiveCount) => {
-      const bench = await orderedBench({
-        store: (memory) => ({
-          ...memory,
-          transact: async (updates, others) => {
-            const [own] = updates;
-            if ((own?.changes['reason'] as { to?: string } | undefined)?.to !== 'unknown')
-              return memory.transact(updates, others);
-            const item = { ...(await bench.stepOf('B')), ...changes } as never;
-            await memory.put({ item, when: { all: [] } });
-            return { written: false, refusals: [{ why: 'condition', item }] };
-          },
-        }),
-      });
-      await bench.enter('A', 'B');
-      bench.failing.set('A', broken);
-      await bench.drive('A');
-      await bench.memory.put({
-        item: { ...(await bench.stepOf('B')), ...lostAt(bench.clock.now()) } as never,
-        when: { all: [] },
-      });
-      bench.clock.pass(20 * SECOND);
-      expect(await bench.deliver('B', { receiveCount })).toEqual(BURN);
-      expect(await bench.stepOf('B')).toMatchObject({ status: 'dead', reason });
-      expect(bench.effects).toEqual([]);
-    },
-  );
-
-  test('a live holder behind the line is left alone', async () => {
-    const bench = await parked();
-    const step = await bench.stepOf('D');
-    await bench.memory.put({
-      item: {
-        ...step,
-        status: 'claimed',
-        tries: 1,
-        fence: 1,
-        owner: 'busy',
-        leaseUntil: bench.clock.now() + MINUTE,
-      } as never,
-      when: { all: [] },
-    });
-    expect(await bench.deliver('D', { receiveCount: 2 })).toEqual(again(76));
-    expect(await bench.stepOf('D')).toMatchObject({ status: 'claimed', owner: 'busy' });
-  });
-
-  test('on the last receive of a wait behind the line: starved, in its place', async () => {
-    const bench = await parked();
-    const step = await bench.stepOf('D');
-    await bench.memory.put({
-      item: {
-        ...step,
-        status: 'retrying',
-        tries: 1,
-        fence: 1,
-        notBefore: bench.clock.now() + MINUTE,
-      } as never,
-      when: { all: [] },
-    });
-    expect(await bench.deliver('D', { receiveCount: 17 })).toEqual(BURN);
-    expect(await bench.stepOf('D')).toMatchObject({ reason: 'starved' });
-    expect(await bench.park()).toMatchObject({ last: taskOf('D') });
-  });
-});
-
-describe('races and lost answers', () => {
-  test('a death whose answer was lost is one death', async () => {
-    const bench = await orderedBench({
-      store: (memory) =>
-        unreliableStore(memory, { lost: ({ name, number }) => name === 'transact' && number === 1 }),
-    });
-    await bench.enter('A');
-    bench.failing.set('A', broken);
-    expect(await bench.deliver('A')).toEqual(BURN);
-    expect(await bench.stepOf('A')).toMatchObject({ status: 'dead', deaths: 1 });
-    expect(await bench.park()).toMatchObject({ head: taskOf('A') });
-  });
-
-  test('the last place taken by somebody else meanwhile: the next one', async () => {
-    const held: { memory?: Store } = {};
-    const bench = await orderedBench({
-      store: (memory) => {
-        held.memory = memory;
-        return unreliableStore(memory, {
-          before: ({ name, number }) => (name === 'transact' && number === 2 ? other?.() : undefined),
-        });
-      },
-    });
-    await bench.enter('A', 'B', 'C');
-    bench.failing.set('A', broken);
-    await bench.drive('A');
-    const other = async () => {
-      const step = { ...(await bench.stepOf('C')), status: 'dead' as const };
-      await bench.memory.put({ item: step as never, when: { all: [] } });
-      const line = lineOf(bench.memory, POOL, { partitionkey: KEY, id: taskOf('C') } as never);
-      await line.bury({ key: { PK: step.PK, SK: step.SK }, when: deadAsRead(step), changes: {} }, step);
-    };
-    expect(await bench.deliver('B')).toEqual(BURN);
-    expect(await bench.park()).toMatchObject({ head: taskOf('A'), last: taskOf('B') });
-    expect(await bench.stepOf('C')).toMatchObject({ parkNext: taskOf('B') });
-  });
-
-  const refusing =
-    (why: Refusal['why'], times: number) =>
-    (memory: Store): Store => {
-      let left = times;
-      return {
-        ...memory,
-        transact: async (updates, others) => {
-          if (left === 0) return memory.transact(updates, others);
-          left -= 1;
-          return { written: false, refusals: [undefined, { why, item: undefined } as Refusal] };
-        },
-      };
-    };
-
-  test.each([
-    ['a place that is lost again and again', 'condition', 5],
-    ['a conflict that does not end', 'conflict', 1],
-  ] as const)('%s: nothing was written, the message comes back', async (_name, why, times) => {
-    const bench = await orderedBench({ store: refusing(why, times) });
-    await bench.enter('A');
-    bench.failing.set('A', broken);
-    // The claim stands: back when its lease is over.
-    expect(await bench.deliver('A')).toEqual(again(26));
-    expect(await bench.stepOf('A')).toMatchObject({ status: 'claimed' });
-  });
-
-  test('a line that cannot be cleared at once is left to the next claim', async () => {
-    const bench = await orderedBench({
-      store: (memory) =>
-        unreliableStore(memory, { lost: ({ name, number }) => name === 'get' && number === 6 }),
-    });
-    await bench.enter('A');
-    bench.failing.set('A', broken);
-    expect(await bench.deliver('A')).toEqual(BURN);
-    bench.failing.clear();
-    bench.clock.pass(MINUTE);
-    expect(await bench.deliver('A', { replay: 1, messageId: 'replay', sentAt: bench.clock.now() })).toEqual(
-      ACK,
-    );
-    expect(bench.effects).toEqual(['A']);
-  });
-});
-
-test('a command without its key is none of an ordered pool: a dead letter, and the log says why', async () => {
-  const bench = await orderedBench();
-  await bench.enter('A');
-  expect(await bench.deliver('A', {}, null)).toEqual(BURN);
-  expect(bench.effects).toEqual([]);
-  expect(bench.log.lines).toContainEqual(
-    expect.objectContaining({ message: 'command of an ordered pool without its key' }),
-  );
 });
