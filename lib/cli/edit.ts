@@ -24,6 +24,9 @@ export interface LetterEdit {
   readonly write: () => Promise<EditedBody>;
 }
 
+/** Members that hold the data, or where it is. */
+const HOLDERS = ['data', 'dataref'];
+
 const impossible = (task: string, why: string): CliError =>
   new CliError('edit_impossible', `the letter of ${task} cannot be edited: ${why}`, 'Nothing was sent.');
 
@@ -40,6 +43,9 @@ export async function editLetter(
   const command = parseCommand(letter.body);
   if (isUnreadable(command)) throw impossible(letter.messageId, command.problem);
   const { id, dataref } = command;
+  // Here and not when it is written: by then other letters may be on their way.
+  if (withMember(letter.body, HOLDERS, 'data', 'null') === undefined)
+    throw impossible(id, 'its body names its data more than once');
   const before: unknown =
     dataref === undefined ? command.data : JSON.parse(await payloads.get(dataref, command.tenant));
   const after = 'whole' in patch ? patch.whole : withPlaces(id, before, patch.set);
@@ -83,10 +89,10 @@ async function written(
   const inline = Buffer.byteLength(text) <= COMMAND_DATA_BYTES;
   const pointer = inline ? '' : await payloads.put(`${tenant}/${runid}/${step}-edit-${number}.json`, text);
   const edited = inline
-    ? withMember(body, ['data', 'dataref'], 'data', text)
-    : withMember(body, ['data', 'dataref'], 'dataref', JSON.stringify(pointer));
+    ? withMember(body, HOLDERS, 'data', text)
+    : withMember(body, HOLDERS, 'dataref', JSON.stringify(pointer));
   const read = edited === undefined ? undefined : parseCommand(edited);
   if (edited === undefined || read === undefined || isUnreadable(read))
-    throw impossible(id, 'its body names its data more than once');
+    throw impossible(id, 'it would be no command any more');
   return { body: edited, digest: dataDigest(read) };
 }

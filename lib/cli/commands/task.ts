@@ -109,7 +109,7 @@ function saying({ run, step, steps }: Found, { how }: Decision, status: string):
       return status === 'failed'
         ? [`Task ${task} is refused. Run ${runId} has failed; what had not finished is cancelled.`]
         : [
-            `Task ${task} is refused. Run ${runId} is ${status} and fails when its execution ends.`,
+            `Task ${task} is refused. Run ${runId} is ${status} and fails when its execution ends, unless its workflow has caught that.`,
             `Should it be held instead, run this again: npx edow show ${runId}`,
           ];
   }

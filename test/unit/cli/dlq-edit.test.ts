@@ -123,6 +123,19 @@ describe('--set', () => {
     expect(queues.left('shipping')).toEqual(['m-1']);
   });
 
+  test('one letter that cannot be edited: none is sent, not even those before it', async () => {
+    const good = JSON.stringify(command());
+    const { replay, queues, connection, audit } = await given(good, dead, ['m-1', 'm-2']);
+    const { receive } = connection.letters;
+    const doubled = good.replace(/}$/, `,"data":${JSON.stringify(data)}}`);
+    connection.letters.receive = async (...args) =>
+      (await receive(...args)).map((one) => (one.messageId === 'm-2' ? { ...one, body: doubled } : one));
+    const { exitCode, err } = await replay('--set', '/orderId=o-2', '--yes');
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/its body names its data more than once[\s\S]*Nothing was sent/);
+    expect([queues.sent, await audit()]).toEqual([[], []]);
+  });
+
   test('a task that is no longer dead has no letter worth an edit', async () => {
     const { replay, queues } = await given(JSON.stringify(command()), { ...dead, status: 'done' });
     expect((await replay('--set', '/orderId=o-2', '--yes')).out).toContain(

@@ -192,7 +192,9 @@ describe('task resolve --fail', () => {
 
   test('a running one fails by itself', async () => {
     const { resolve, run } = await given({ ...held, status: 'running' });
-    expect((await resolve('--fail')).out).toContain('is running and fails when its execution ends');
+    expect((await resolve('--fail')).out).toContain(
+      'is running and fails when its execution ends, unless its workflow has caught that.',
+    );
     expect((await run()).status).toBe('running');
   });
 });
