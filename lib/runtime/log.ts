@@ -21,6 +21,15 @@ function bounded(value: unknown): string | number | boolean | undefined {
   return typeof value === 'bigint' ? bounded(String(value)) : `<${typeof value}>`;
 }
 
+/** A getter of theirs may throw: their line is written without that field's value. */
+function fieldOf(from: LogFields, name: string): string | number | boolean | undefined {
+  try {
+    return bounded(from[name]);
+  } catch {
+    return '<unreadable>';
+  }
+}
+
 /**
  * Adds the fields that are not there already, as long as they are not too long together. No closure over the line: it
  * is made anew for each, and never gets as fast as a function that stays.
@@ -32,7 +41,7 @@ function add(line: Record<string, unknown>, from: LogFields | undefined, charact
   // Task authors hand over anything, null too.
   for (const name in from) {
     if (!Object.hasOwn(from, name) || Object.hasOwn(line, name)) continue;
-    const kept = bounded(from[name]);
+    const kept = fieldOf(from, name);
     sum += name.length + (typeof kept === 'string' ? kept.length : 0);
     if (sum <= MAX_FIELDS) line[name] = kept;
   }

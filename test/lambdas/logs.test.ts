@@ -257,6 +257,12 @@ describe('H33 forged log lines and overridden log fields', () => {
           throw new Error('no');
         },
       },
+      Object.defineProperty({}, 'odd', {
+        enumerable: true,
+        get: () => {
+          throw new Error('no');
+        },
+      }),
     ];
     let reached = false;
     const pool = poolOnQueue([
