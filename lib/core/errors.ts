@@ -17,7 +17,10 @@ export function errorFields(error: unknown): Record<string, string | undefined> 
   return { error: error.name, code, cause: error.cause instanceof Error ? error.cause.name : undefined };
 }
 
-/** A contract, a workflow or a construct is written wrong: thrown at synth or at load, never at run time. */
+/**
+ * Code is wrong, and trying again does not help: a contract, a workflow or a construct, told at synth or at load; what a
+ * handler returns or a mapping finds, told by the task that it fails.
+ */
 export class ContractError extends EdowError {
   override readonly name: string = 'ContractError';
   constructor(message: string, options?: ErrorOptions) {
