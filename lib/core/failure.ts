@@ -64,8 +64,16 @@ function classOf(error: unknown): ErrorClass {
   return 'retryable';
 }
 
-/** Judges whatever was thrown. Anything that we do not know is retryable. */
+/** Judges whatever was thrown. Anything that we do not know is retryable, and so is what cannot even be looked at. */
 export function judge(error: unknown): TriedAndFailed {
+  try {
+    return judged(error);
+  } catch {
+    return judged(new Error('what was thrown cannot be read: a name or message that throws, or is no text'));
+  }
+}
+
+function judged(error: unknown): TriedAndFailed {
   // `String`: a name or message that is no text must not hide the failure behind one of ours.
   const errorClass = classOf(error);
   const name = redact(error instanceof Error ? String(error.name) : 'NotAnError', MAX_NAME) || 'Error';

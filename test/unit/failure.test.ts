@@ -195,6 +195,36 @@ describe('judge', () => {
     expect(judge(Object.assign(new Error('x'), { seconds: 7 })).retryAfterSeconds).toBe(0);
   });
 
+  test.each<[string, () => unknown]>([
+    [
+      'a name that no text can be made of',
+      () => Object.assign(new Error('x'), { name: Object.create(null) }),
+    ],
+    [
+      'a message that throws',
+      () =>
+        Object.defineProperty(new Error('x'), 'message', {
+          get: () => {
+            throw new Error('no');
+          },
+        }),
+    ],
+    [
+      'nothing that may be touched',
+      () => {
+        const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+        revoke();
+        return proxy;
+      },
+    ],
+  ])('an error with %s is a failed try as well, with that on record', (_what, made) => {
+    expect(judge(made())).toMatchObject({
+      failure: { class: 'retryable', name: 'Error', message: expect.stringContaining('cannot be read') },
+      noEffect: false,
+      retryAfterSeconds: 0,
+    });
+  });
+
   test('whatever is thrown is judged', () => {
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withSet: true, withNullPrototype: true }), (thrown) => {
