@@ -12,7 +12,7 @@ import {
 } from './items.ts';
 import { keepPayload } from './payload.ts';
 import type { Clock, ExecutionState, Log, Payloads } from './ports.ts';
-import { endRunOf, holdRunOf, retirementOf } from './run-changes.ts';
+import { endRunOf, holdRunOf, lookAgainOf, retirementOf } from './run-changes.ts';
 import type { Store } from './store.ts';
 
 export interface ClosePorts {
@@ -86,10 +86,13 @@ export function closer(ports: ClosePorts) {
 
   /**
    * What follows the end of a run. The run stays in the index until the sweeper has looked at it, two minutes later: it
-   * finishes a close that was cut short, retires a step that a dispatch brought late, and sees that all is told.
+   * finishes a close that was cut short, retires a step that a dispatch brought late, and sees that all is told. A run
+   * that has left the index comes back to it.
    */
   async function finish(run: RunItem): Promise<RunItem> {
-    if (run.closedAt !== undefined && run.openShard !== undefined) await retire(run.runId, run.closedAt);
+    if (run.closedAt === undefined) return run;
+    if (run.openShard === undefined) await store.update(lookAgainOf(run, clock.now()));
+    else await retire(run.runId, run.closedAt);
     return run;
   }
 

@@ -118,6 +118,16 @@ export const leaveOpenRunsOf = (run: RunItem): Update => ({
   changes: { openShard: gone, checkAt: gone },
 });
 
+/**
+ * An execution of an ended run has ended once more, after a redrive from AWS's console: a dispatch of it may have written
+ * a step late. The run is back in the index, for the sweeper to retire that step.
+ */
+export const lookAgainOf = (run: RunItem, now: number): Update => ({
+  key: runKey(run.runId),
+  when: all(where('status', '=', run.status), missing('openShard')),
+  changes: { openShard: to(endedShard(run.runId)), checkAt: to(now + FIRST_CHECK_MS), checks: to(0) },
+});
+
 /** A failed execution leaves its run waiting for a fix, a replay or a person. */
 export function holdRunOf(run: RunItem, cause: RunCause, now: number): Update {
   return {

@@ -184,6 +184,31 @@ describe('a run that has moved on is left alone', () => {
     expect(await close(succeeded)).toMatchObject({ status, closedAt: T0 });
   });
 
+  test.each(['succeeded', 'failed'] as const)(
+    'when it has %s and nobody looks at it any more: the sweeper looks once again, for what a redrive brought late',
+    async (status) => {
+      const {
+        openShard: _,
+        checkAt: _at,
+        ...left
+      } = aRun({ status, closedAt: T0, expiresAt: expiryOf(T0), checks: 3 });
+      const { close, now, memory } = await scene(left);
+      await close(failed);
+      const { run } = await now();
+      expect(run).toMatchObject({
+        status,
+        closedAt: T0,
+        checkAt: NOW + 2 * MINUTE,
+        checks: 0,
+        seq: aRun().seq,
+      });
+      expect(await memory.openRuns(run?.openShard ?? '', NOW + 2 * MINUTE, 10)).toEqual([runKey(RUN_ID)]);
+      // The same end once more changes nothing.
+      await close(failed, { later: MINUTE });
+      expect((await now()).run).toEqual(run);
+    },
+  );
+
   test('when it changes between the look and the write: what it is now is the answer', async () => {
     const { close, memory, now } = await scene(aRun({ status: 'held' }), aStep());
     const store = unreliableStore(memory, {
