@@ -141,9 +141,9 @@ export function booksOf(plan: Plan, now: () => number): Books {
     if (after.status === 'claimed' && before?.fence !== after.fence) {
       round.count = before?.status === 'dead' ? 1 : round.count + 1;
       round.deferring = false;
-    } else if (after.status === 'retrying' && before?.status === 'dead') round.count = 0;
-    else if (after.status === 'retrying' && round.deferring) {
-      round.count -= 1;
+    } else if (after.status === 'retrying' && before?.status !== 'retrying') {
+      if (before?.status === 'dead') round.count = 0;
+      else if (round.deferring) round.count -= 1;
       round.deferring = false;
     }
     const allowed = stepOf(taskId)?.tries ?? 0;

@@ -26,6 +26,7 @@ export const FAULTS = {
   'dispatch slow': { rate: 0.4, most: 8 },
   'commands not taken': { rate: 0.2, most: 2 },
   'commands answer lost': { rate: 0.2, most: 2 },
+  'command overtaken by its retry': { rate: 0.3, most: 3 },
   'events not taken': { rate: 0.1, most: 3 },
   'token answer throttled': { rate: 0.2, most: 3 },
   'token answer lost': { rate: 0.2, most: 3 },
@@ -102,7 +103,7 @@ export const FAULT_KINDS = Object.keys(FAULTS) as FaultKind[];
 /** Part of the kinds that one schedule draws. */
 const ACTIVE = 0.22;
 /** Kinds of a schedule at least. */
-const LEAST_KINDS = 10;
+const LEAST_KINDS = 15;
 
 export interface Faults {
   /** Whether the fault happens at this occasion. */

@@ -19,7 +19,7 @@ import { project } from '#core/project.ts';
 import { byImage } from '#runtime/stream.ts';
 import { memoryPayloads } from '#test/memory/payloads.ts';
 import { memoryViews } from '#test/memory/views.ts';
-import type { Actor, Actors, CallFaults } from './actors.ts';
+import { type Actor, type Actors, type CallFaults, LOST_MS } from './actors.ts';
 import type { Books } from './books.ts';
 import { SUBSCRIBERS } from './books.ts';
 import type { Clockwork } from './clockwork.ts';
@@ -62,6 +62,7 @@ export interface ActorPorts {
 /** A topic hands a message to a queue within so many milliseconds, late by a fault: its send time is that of the queue. */
 const LATE_MS = 40_000;
 const LATE_DOUBLE_MS = 9000;
+const OVERTAKEN_MS = [20_000, LATE_MS] as const;
 /** Fits no schema. */
 const DAMAGED = [{ value: 'text' }];
 /** A queue may keep a message to itself for a while. */
@@ -129,6 +130,12 @@ export function portsOf(parts: PortParts) {
     if (damaged) send({ ...command, data: DAMAGED });
   }
 
+  /** By then the copy of the next entry has come, and may have had its end. */
+  function deliverLate(command: Command): void {
+    const at = clockwork.now() + random.between(...OVERTAKEN_MS);
+    clockwork.at(at, () => pools.get(command.type)?.send({ body: JSON.stringify(command), origin: 'topic' }));
+  }
+
   let behindUntil = 0;
   function tell(event: Envelope): void {
     if (faults.strikes('projector behind')) behindUntil = clockwork.now() + random.between(...BEHIND_MS);
@@ -177,17 +184,25 @@ export function portsOf(parts: PortParts) {
           call(`describe ${name}`, () => machine.describe(name), { refused: ['describe throttled'] }),
       },
       commands: {
-        publish: (commands) =>
-          call(
+        publish: (commands) => {
+          let overtaken = false;
+          return call(
             `publish ${commands.map(({ id }) => id.slice(26)).join()}`,
             () => {
               if (faults.strikes('commands not taken')) return commands.map(({ id }) => id);
+              const isFree = actor.role === 'dispatch' && commands.every(({ partitionkey }) => !partitionkey);
+              overtaken = isFree && faults.strikes('command overtaken by its retry');
               for (const command of commands)
-                deliver(command, actor.role === 'sweep' || actor.role === 'operator');
+                if (overtaken) deliverLate(command);
+                else deliver(command, actor.role === 'sweep' || actor.role === 'operator');
               return [];
             },
-            { lost: 'commands answer lost' },
-          ),
+            {
+              lost: () =>
+                overtaken || faults.strikes('commands answer lost') ? random.between(...LOST_MS) : undefined,
+            },
+          );
+        },
       },
       events: {
         publish: (events) =>

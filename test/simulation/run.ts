@@ -11,7 +11,7 @@
  *   --keep FILE       for campaigns of hours: keeps what 2,000 seeds each add up to in a small file, and goes on
  *                     after them when it is started again; a file of other code, or of another first seed, is removed
  *                     by hand. --seconds and --first are looked at between two parts
- * A million: npm run sim -- --schedules 1000000 --progress --keep /tmp/million.json
+ * A million: npm run sim -- --schedules 1000000 --progress --keep million.json
  * Exit code 1 when an invariant breaks, a kind of fault is too rare, or the flags are wrong.
  */
 import { parseArgs } from 'node:util';
