@@ -27,9 +27,16 @@ export function addPeek(dlq: Command, session: Session): void {
       showList(screen, entries);
       if (!complete) screen.print('There are more: this looks at about 200 a queue.');
       screen.print();
-      screen.print('Fix the cause, then send them back: npx edow dlq replay   (or first: --dry-run)');
+      if (!entries.every(isLeftOver))
+        screen.print('Fix the cause, then send them back: npx edow dlq replay   (or first: --dry-run)');
+      if (entries.some(isLeftOver))
+        screen.print(
+          'Copies of finished tasks may go: npx edow dlq discard --because "left over" --reason WHY',
+        );
     });
 }
+
+const isLeftOver = ({ reason }: DeadEntry): boolean => reason.startsWith('left over');
 
 function showList(screen: Screen, entries: readonly DeadEntry[]): void {
   const { paint, width } = screen;

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { asRun, runKey, stepItemKey } from '#core/items.ts';
 import type { Item } from '#core/store.ts';
 import { absent } from '#core/store.ts';
+import { aDeadStep, aDoneStep } from '#test/examples.ts';
 import { fakeConnection, RUN, view } from './fake-connection.ts';
 import { commandBody, fakeQueues, letter } from './fake-letters.ts';
 
@@ -244,6 +245,22 @@ describe('dlq', () => {
       [RUN, 'not a task'],
       [undefined, 'unreadable'],
     ]);
+  });
+
+  test('peek says what to do with what it found: a left-over copy is nothing to send back', async () => {
+    const [dead, done] = [letter(commandBody(RUN, 'Dead')), letter(commandBody(RUN, 'Done'))];
+    const peek = async (...shipping: (typeof dead)[]) => {
+      const { edow, connection } = fakeConnection({ queues: fakeQueues({ shipping }) });
+      connection.lookUp = async (_, key) => (key === 'Done' ? aDoneStep() : aDeadStep());
+      const { out } = await edow(['dlq', 'peek']);
+      return [
+        out.includes('npx edow dlq replay'),
+        out.includes('npx edow dlq discard --because "left over"'),
+      ];
+    };
+    expect(await peek(dead)).toEqual([true, false]);
+    expect(await peek(done)).toEqual([false, true]);
+    expect(await peek(dead, done)).toEqual([true, true]);
   });
 
   test('an unknown pool is wrong use', async () => {
