@@ -428,7 +428,9 @@ describe('the look', () => {
     expect(first).toEqual(['inventory', 'payment', 'inventory', 'payment']);
   });
 
-  test('remembers a bounded number of letters: one that stays is judged once more', { timeout: 30_000 }, async () => {
+  test('remembers a bounded number of letters: one that stays is judged once more', {
+    timeout: 30_000,
+  }, async () => {
     const { sweep, letters, bury, log } = await scene([]);
     const stays = bury('x');
     for (let round = 0; round < 210; round += 1) {
