@@ -5,7 +5,7 @@
  * import of the two bundles, and a flood of finished messages.
  *
  * CPU is that of the whole process, compilation included: all its threads, between two readings of `process.cpuUsage`.
- * A median of ten rounds lies between 43 and 50 % on a machine that does other things too; test/lambdas/worker-bytes.test.ts
+ * It moves much: the medians of seven runs lay between 40 and 60 %, 46 in the middle. test/lambdas/worker-bytes.test.ts
  * holds the bytes, which move by one in a hundred.
  *
  * Where our 22 kB a record go (sampled allocations): promises and frames of some dozen awaits 5.5, the two writes as
