@@ -189,7 +189,14 @@ export function sweeper(ports: SweepPorts) {
   async function checkSteps(run: RunItem, steps: readonly StepItem[], log: Log): Promise<void> {
     const failures: unknown[] = [];
     for (const step of steps)
-      await checkStep(run, step, steps, log).catch((error: unknown) => void failures.push(error));
+      await checkStep(run, step, steps, log).catch((error: unknown) => {
+        failures.push(error);
+        log.error('step could not be checked', {
+          run: run.runId,
+          step: step.stepKey,
+          ...errorFields(error),
+        });
+      });
     if (failures.length > 0) throw failures[0];
   }
 

@@ -46,6 +46,7 @@ describe('an answer that was lost is given again', () => {
     expect(await sweep()).toMatchObject({ checked: 0, failed: 1 });
     expect(answers.accepted).toEqual([{ token: 'token-1', output: '{"reservationId":"r-1"}' }]);
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { message: 'step could not be checked', fields: { step: 'Apart', error: 'ContractError' } },
       { message: 'run could not be checked', fields: { error: 'ContractError' } },
     ]);
     expect((await runNow()).checks).toBe(0);
