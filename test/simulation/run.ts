@@ -123,7 +123,7 @@ async function many(): Promise<number> {
     console.log(`replay: npm run sim -- --seed ${first.seed} --trace`);
   }
   console.log(
-    `sim: ${totals.schedules} schedules, seeds ${from}..${to - 1}, ${totals.failed.length} broken, ${totals.eventsLost} events lost by the local cloud's stream, ${seconds().toFixed(1)} s`,
+    `sim: ${totals.schedules} schedules of seeds ${from}..${to - 1}, ${totals.failed.length} broken, ${totals.eventsLost} events lost by the local cloud's stream, ${seconds().toFixed(1)} s`,
   );
   return totals.failed.length + rare.length + totals.tooCalm > 0 ? 1 : 0;
 }

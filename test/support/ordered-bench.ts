@@ -119,19 +119,23 @@ export async function orderedBench({ store = (memory: Store) => memory } = {}) {
     return 'dead letter';
   }
 
+  /** Writes the step over, as if that had happened to it. */
+  const change = async (name: string, changes: Partial<StepItem>): Promise<unknown> =>
+    seed(memory, { ...(await stepOf(name)), ...changes });
+
   return {
     memory,
     clock,
     log,
     failing,
+    change,
     effects,
     enter,
     deliver,
     drive,
     stepOf,
     park: async (key = KEY) => (await memory.get(parkKey(POOL, key))) as ParkItem | undefined,
-    cancel: async (name: string) =>
-      seed(memory, { ...(await stepOf(name)), status: 'cancelled' } satisfies StepItem),
+    cancel: (name: string) => change(name, { status: 'cancelled' }),
   };
 }
 

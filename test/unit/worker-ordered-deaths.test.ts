@@ -1,6 +1,7 @@
 /** Ordered pools: deaths that no handler has seen, races and lost answers keep the order too. */
 import { describe, expect, test } from 'vitest';
 import { deadAsRead } from '#core/deaths.ts';
+import type { StepItem } from '#core/items.ts';
 import { lineOf } from '#core/parking.ts';
 import type { Refusal, Store } from '#core/store.ts';
 import { MINUTE, SECOND } from '#test/examples.ts';
@@ -9,7 +10,7 @@ import { unreliableStore } from '#test/unreliable-store.ts';
 import { ACK, again, BURN } from '#test/work-bench.ts';
 
 /** A task of mode `atMostOnce` whose worker was lost: its lease ends now. */
-const lostAt = (leaseUntil: number) => ({
+const lostAt = (leaseUntil: number): Partial<StepItem> => ({
   status: 'claimed',
   tries: 1,
   fence: 1,
@@ -31,17 +32,12 @@ describe('deaths without a handler', () => {
   test('of lost workers: exhausted, and parked', async () => {
     const bench = await orderedBench();
     await bench.enter('A');
-    const step = await bench.stepOf('A');
-    await bench.memory.put({
-      item: {
-        ...step,
-        status: 'claimed',
-        tries: 2,
-        fence: 2,
-        owner: 'gone',
-        leaseUntil: bench.clock.now(),
-      } as never,
-      when: { all: [] },
+    await bench.change('A', {
+      status: 'claimed',
+      tries: 2,
+      fence: 2,
+      owner: 'gone',
+      leaseUntil: bench.clock.now(),
     });
     bench.clock.pass(20 * SECOND);
     expect(await bench.deliver('A', { receiveCount: 2 })).toEqual(BURN);
@@ -69,17 +65,13 @@ describe('deaths without a handler', () => {
     await bench.enter('A', 'B');
     bench.failing.set('A', broken);
     await bench.drive('A');
-    const step = await bench.stepOf('B');
-    await bench.memory.put({ item: { ...step, ...changes } as never, when: { all: [] } });
+    await bench.change('B', changes);
     expect(await bench.deliver('B', { receiveCount: 2 })).toEqual(again(1));
   });
 
   test('of an atMostOnce task whose worker was lost behind the line: unknown, in its place', async () => {
     const bench = await parkedBench();
-    await bench.memory.put({
-      item: { ...(await bench.stepOf('D')), ...lostAt(bench.clock.now()) } as never,
-      when: { all: [] },
-    });
+    await bench.change('D', lostAt(bench.clock.now()));
     bench.clock.pass(20 * SECOND);
     expect(await bench.deliver('D')).toEqual(BURN);
     expect(await bench.stepOf('D')).toMatchObject({ reason: 'unknown' });
@@ -109,10 +101,7 @@ describe('deaths without a handler', () => {
       await bench.enter('A', 'B');
       bench.failing.set('A', broken);
       await bench.drive('A');
-      await bench.memory.put({
-        item: { ...(await bench.stepOf('B')), ...lostAt(bench.clock.now()) } as never,
-        when: { all: [] },
-      });
+      await bench.change('B', lostAt(bench.clock.now()));
       bench.clock.pass(20 * SECOND);
       expect(await bench.deliver('B', { receiveCount })).toEqual(BURN);
       expect(await bench.stepOf('B')).toMatchObject({ status: 'dead', reason });
@@ -122,17 +111,12 @@ describe('deaths without a handler', () => {
 
   test('a live holder behind the line is left alone', async () => {
     const bench = await parkedBench();
-    const step = await bench.stepOf('D');
-    await bench.memory.put({
-      item: {
-        ...step,
-        status: 'claimed',
-        tries: 1,
-        fence: 1,
-        owner: 'busy',
-        leaseUntil: bench.clock.now() + MINUTE,
-      } as never,
-      when: { all: [] },
+    await bench.change('D', {
+      status: 'claimed',
+      tries: 1,
+      fence: 1,
+      owner: 'busy',
+      leaseUntil: bench.clock.now() + MINUTE,
     });
     expect(await bench.deliver('D', { receiveCount: 2 })).toEqual(again(76));
     expect(await bench.stepOf('D')).toMatchObject({ status: 'claimed', owner: 'busy' });
@@ -140,16 +124,11 @@ describe('deaths without a handler', () => {
 
   test('on the last receive of a wait behind the line: starved, in its place', async () => {
     const bench = await parkedBench();
-    const step = await bench.stepOf('D');
-    await bench.memory.put({
-      item: {
-        ...step,
-        status: 'retrying',
-        tries: 1,
-        fence: 1,
-        notBefore: bench.clock.now() + MINUTE,
-      } as never,
-      when: { all: [] },
+    await bench.change('D', {
+      status: 'retrying',
+      tries: 1,
+      fence: 1,
+      notBefore: bench.clock.now() + MINUTE,
     });
     expect(await bench.deliver('D', { receiveCount: 17 })).toEqual(BURN);
     expect(await bench.stepOf('D')).toMatchObject({ reason: 'starved' });

@@ -38,6 +38,13 @@ function answering(...answers: readonly (readonly (Refusal['why'] | undefined)[]
   });
 }
 
+/** A task that adds to the table, on a store that has its troubles. */
+async function adding(store: (memory: Store) => Store) {
+  const others = tableOf();
+  const handler = returning({ output: OUTPUT, writes: [ADD] });
+  return { others, bench: await workBench({ step: aStep(), contract: posting, handler, others, store }) };
+}
+
 describe('a transactional task', () => {
   test('stores its result, its event and its effect together', async () => {
     const others = tableOf();
@@ -60,18 +67,12 @@ describe('a transactional task', () => {
   });
 
   test('whose claim was lost writes nothing of its effect', async () => {
-    const others = tableOf();
-    const bench = await workBench({
-      step: aStep(),
-      contract: posting,
-      handler: returning({ output: OUTPUT, writes: [ADD] }),
-      others,
-      store: (memory) =>
-        unreliableStore(memory, {
-          before: ({ name }) =>
-            name === 'transact' ? seed(memory, aDoneStep({ fence: 2, owner: 'another' })) : undefined,
-        }),
-    });
+    const { others, bench } = await adding((memory) =>
+      unreliableStore(memory, {
+        before: ({ name }) =>
+          name === 'transact' ? seed(memory, aDoneStep({ fence: 2, owner: 'another' })) : undefined,
+      }),
+    );
     expect(await bench.deliver()).toEqual(ACK);
     expect(others.applied).toEqual([]);
     expect(await bench.now()).toMatchObject({ owner: 'another' });
@@ -81,28 +82,18 @@ describe('a transactional task', () => {
   });
 
   test('whose answer was lost is recognised: one effect', async () => {
-    const others = tableOf();
-    const bench = await workBench({
-      step: aStep(),
-      contract: posting,
-      handler: returning({ output: OUTPUT, writes: [ADD] }),
-      others,
-      store: (memory) =>
-        unreliableStore(memory, { lost: ({ name, number }) => name === 'transact' && number === 1 }),
-    });
+    const { others, bench } = await adding((memory) =>
+      unreliableStore(memory, { lost: ({ name, number }) => name === 'transact' && number === 1 }),
+    );
     expect(await bench.deliver()).toEqual(ACK);
     expect(others.applied).toEqual([ADD]);
     expect(bench.log.lines).toContainEqual(expect.objectContaining({ message: 'task done' }));
   });
 
   test('without an answer twice is left to the next delivery', async () => {
-    const bench = await workBench({
-      step: aStep(),
-      contract: posting,
-      handler: returning({ output: OUTPUT, writes: [ADD] }),
-      store: (memory) => unreliableStore(memory, { lost: ({ name }) => name === 'transact' }),
-      others: tableOf(),
-    });
+    const { bench } = await adding((memory) =>
+      unreliableStore(memory, { lost: ({ name }) => name === 'transact' }),
+    );
     expect(await bench.deliver()).toEqual(again(46));
   });
 });
@@ -177,20 +168,13 @@ describe('H05 each reason of a cancelled transaction is judged on its own', () =
 
   test('a transaction that is refused as a whole is a failed try, with that on record', async () => {
     let refusals = 1;
-    const others = tableOf();
-    const bench = await workBench({
-      step: aStep(),
-      contract: posting,
-      handler: returning({ output: OUTPUT, writes: [ADD] }),
-      others,
-      store: (memory) => ({
-        ...memory,
-        transact: async (updates, more) => {
-          if (refusals-- <= 0) return memory.transact(updates, more);
-          throw new EdowError('port_refused', 'TransactWriteItems was refused: AccessDeniedException');
-        },
-      }),
-    });
+    const { others, bench } = await adding((memory) => ({
+      ...memory,
+      transact: async (updates, more) => {
+        if (refusals-- <= 0) return memory.transact(updates, more);
+        throw new EdowError('port_refused', 'TransactWriteItems was refused: AccessDeniedException');
+      },
+    }));
     expect(await bench.deliver()).toMatchObject({ ack: false });
     expect(await bench.now()).toMatchObject({
       status: 'retrying',
